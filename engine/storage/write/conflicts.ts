@@ -11,6 +11,7 @@ import {
   type Assigned,
   isNode,
   isReplaced,
+  keptNodes,
   nameOf,
   type Node,
   storedValue,
@@ -25,7 +26,7 @@ export async function refuseConflicts(session: WriteSession): Promise<void> {
   const taken = await takenIdentifiers(session);
   if (taken.length > 0) throw faultyRequest('identifier-conflict', taken);
   const faults: Fault[] = [];
-  for (const [one, nodes] of Map.groupBy(written(session), (node) => node.type)) {
+  for (const [one, nodes] of Map.groupBy([...keptNodes(session), ...session.made], (node) => node.type)) {
     const found: Held[] = [];
     for (const index of uniqueIndexes(one)) for (const held of await heldAmong(session, index, nodes)) found.push(held);
     for (const ofNode of Map.groupBy(found, ({ node }) => node).values())
@@ -49,11 +50,6 @@ export function tooLongForIndex(nodes: readonly Node[], name: string | undefined
   return pointer === undefined
     ? new Problem('invalid-body', message)
     : faultyRequest('invalid-body', [{ pointer, code: 'too-long', message }]);
-}
-
-function written({ made, existing, deleted }: WriteSession): readonly Node[] {
-  const present = [...existing.values()].flatMap((nodes) => [...nodes.values()].filter((node) => !deleted.has(node)));
-  return [...present.toSorted((a, b) => (a.identifier ?? 0) - (b.identifier ?? 0)), ...made];
 }
 
 async function takenIdentifiers({ made, gone, writer, rights }: WriteSession): Promise<readonly Fault[]> {

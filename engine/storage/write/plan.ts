@@ -18,11 +18,12 @@ import {
 import { exchangeConflict, type Holder, holdersAmong, spareValue, tooLongForIndex } from './conflicts.ts';
 import { checkLinks } from './resolve.ts';
 import {
+  bound,
   idOf,
   isNode,
   isReplaced,
+  keptNodes,
   nameOf,
-  plain,
   type JoinPair,
   type Node,
   refuse,
@@ -74,7 +75,7 @@ export async function planWrite(session: WriteSession): Promise<WritePlan> {
   await refuseCircles(session, released);
   throwRefused(session, 'invalid-reference');
   throwRefused(session, 'link-conflict');
-  const changed = changedNodes(session);
+  const changed = keptNodes(session).filter((node) => changesOf(node).length > 0);
   const unpairs = [...session.pairs.values()].filter(({ isWanted }) => !isWanted);
   const pairs = [...session.pairs.values()].filter(({ isWanted, isStored }) => isWanted && !isStored);
   const cascade = await walkDeletions(session, released, [...unpairs, ...pairs, ...changed]);
@@ -126,16 +127,6 @@ const goneAt = (pointer: string): Problem => {
   const message = 'This record, or one that it is linked to, is deleted by this same body';
   return faultyRequest('invalid-reference', [{ pointer, code: 'deleted', message }]);
 };
-
-/** Sorted by type and identifier, so that a conflict names the same record on both databases. */
-const changedNodes = ({ existing, deleted }: WriteSession): readonly Node[] =>
-  [...existing]
-    .toSorted(([a], [b]) => (a.name < b.name ? -1 : 1))
-    .flatMap(([, nodes]) =>
-      [...nodes.values()]
-        .filter((node) => !deleted.has(node) && changesOf(node).length > 0)
-        .toSorted((a, b) => (a.identifier ?? 0) - (b.identifier ?? 0)),
-    );
 
 async function walkDeletions(
   session: WriteSession,
@@ -238,7 +229,7 @@ export const newValues = (node: Node, columns: readonly string[]): readonly SqlV
 
 function newValue(node: Node, name: string): SqlValue {
   const assigned = node.assigned.get(name);
-  if (assigned) return plain(assigned.value) ?? null;
+  if (assigned) return bound(assigned.value);
   const text = node.table.texts.get(name);
   if (text !== undefined) return foldedText(newValue(node, text));
   if (name === node.type.identifier.column) return node.identifier ?? null;
@@ -335,13 +326,11 @@ export async function apply(session: WriteSession, plan: WritePlan): Promise<voi
     session,
     plan.pairs.map(({ table, left, right, pointer }) => ({
       statement: tables.rows(table).insert,
-      values: [side(left), side(right)],
+      values: [bound(left), bound(right)],
       pointer,
     })),
   );
 }
-
-const side = (value: number | Node): SqlValue => plain(value) ?? null;
 
 /** The statements of a plan that only makes new records, which get numbers in place of their identifiers; see `insertNew`. */
 export function insertsOf({ tables, made }: WriteSession, { steps, pairs }: WritePlan): readonly BoundStatement[] {
@@ -353,7 +342,7 @@ export function insertsOf({ tables, made }: WriteSession, { steps, pairs }: Writ
     }),
     ...pairs.map(({ table, left, right }) => ({
       statement: tables.rows(table).insertNew,
-      values: [side(left), side(right)],
+      values: [bound(left), bound(right)],
     })),
   ];
 }
@@ -407,10 +396,17 @@ function explained(error: unknown, nodes: readonly Node[], pointer: string): unk
   return error.kind === 'too-long' ? tooLongForIndex(nodes, error.index) : goneAt(pointer);
 }
 
-function updateOf({ node, changes }: Step): Sent {
+/** Changes with the columns of folded texts, once new records have their identifiers. */
+export const writtenBy = ({ node, changes }: Step): readonly (readonly [column: string, value: SqlValue])[] =>
+  withFolded(
+    node.table,
+    changes.map(([column, value]) => [column, bound(value)] as const),
+  );
+
+function updateOf(step: Step): Sent {
+  const { node } = step;
   const { table, identifier = null, pointer } = node;
-  const plainly = changes.map(([column, value]) => [column, plain(value) ?? null] as const);
-  const written = withFolded(table, plainly);
+  const written = writtenBy(step);
   const values = [...written.map(([, value]) => value), identifier];
   return { statement: table.update(written.map(([column]) => column)), values, node, pointer };
 }

@@ -9,10 +9,9 @@ import type { Dialect } from '../dialect.ts';
 import type { Reader, Statement } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type { EffectKind, WriteEffect } from '../store.ts';
-import { withFolded } from '../columns.ts';
 import { added } from './cascade.ts';
-import { changedBy, changesOf, newValues, type WritePlan } from './plan.ts';
-import { type Node, plain, type RecordSet, storedValue, type WriteSession } from './session.ts';
+import { changedBy, changesOf, newValues, type WritePlan, writtenBy } from './plan.ts';
+import { bound, type Node, type RecordSet, storedValue, type WriteSession } from './session.ts';
 import { rowsJson } from './tables.ts';
 
 /** Gives new records the identifiers after the greatest one ever used, as the write would. */
@@ -106,9 +105,8 @@ function replacements({ session, plan, dialect }: Parts, shown: RecordSet): read
     return { table: type.table, sql, values };
   });
   const joins = [...new Set([...plan.pairs, ...plan.unpairs, ...lost].map(({ table }) => table))];
-  const id = (value: number | Node): number => (typeof value === 'number' ? value : (value.identifier ?? 0));
-  const pairsIn = (some: WritePlan['pairs'], join: JoinTable): readonly (readonly [number, number])[] =>
-    some.flatMap(({ table, left, right }) => (table === join ? [[id(left), id(right)] as const] : []));
+  const pairsIn = (some: WritePlan['pairs'], join: JoinTable): readonly (readonly SqlValue[])[] =>
+    some.flatMap(({ table, left, right }) => (table === join ? [[bound(left), bound(right)]] : []));
   return [
     ...tables,
     ...joins.map((join): Replacement => {
@@ -130,10 +128,8 @@ const rowsOf = (types: readonly string[], { rowsOfJson }: Dialect): string =>
   `select ${types.map((type, index) => `cast(value ->> '$.c${index}' as ${type})`).join(', ')} from json_each(?)`;
 
 function rowOf(node: Node, names: readonly string[]): readonly SqlValue[] {
-  const { stored, table } = node;
-  if (!stored) return newValues(node, names);
-  const changes = changesOf(node).map(([column, value]) => [column, plain(value) ?? null] as const);
-  const changed = new Map(withFolded(table, changes));
+  if (!node.stored) return newValues(node, names);
+  const changed = new Map(writtenBy({ node, changes: changesOf(node) }));
   return names.map((name) => changed.get(name) ?? (changed.has(name) ? null : (storedValue(node, name) ?? null)));
 }
 

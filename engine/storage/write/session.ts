@@ -225,6 +225,13 @@ export function make(
   return identifier === undefined ? node : noteIn(session.given, identifier, node);
 }
 
+/** Stored records, sorted so that a conflict names the same one on both databases. */
+export const keptNodes = ({ existing, deleted }: WriteSession): readonly Node[] =>
+  [...existing]
+    .toSorted(([a], [b]) => (a.name < b.name ? -1 : 1))
+    .flatMap(([, nodes]) => [...nodes.values()].toSorted((a, b) => (a.identifier ?? 0) - (b.identifier ?? 0)))
+    .filter((node) => !deleted.has(node));
+
 /** The value of a link to the record. A new record stands for itself, even if the body gives its identifier. */
 export const idOf = (node: Node): number | Node => (node.stored ? (node.identifier ?? node) : node);
 
@@ -237,7 +244,9 @@ export const storedValue = ({ stored, table }: Node, column: string): SqlValue |
 export const isNode = (value: SqlValue | Node): value is Node => typeof value === 'object' && value !== null;
 
 /** A linked record as its identifier: undefined until it is inserted. */
-export const plain = (value: SqlValue | Node): SqlValue | undefined => (isNode(value) ? value.identifier : value);
+const plain = (value: SqlValue | Node): SqlValue | undefined => (isNode(value) ? value.identifier : value);
+
+export const bound = (value: SqlValue | Node): SqlValue => plain(value) ?? null;
 
 export function isReplaced(node: Node, column: string): boolean {
   const assigned = node.assigned.get(column);

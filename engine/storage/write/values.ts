@@ -21,6 +21,7 @@ import {
   isCompared,
   isNode,
   isSaid,
+  keptNodes,
   type Node,
   refuse,
   storedValue,
@@ -115,8 +116,7 @@ export const openKeysOf = (node: Node): RawMembers =>
 
 /** Stored records are only checked if a field of the check changes. */
 export function holdToChecks(session: WriteSession): void {
-  const existing = [...session.existing.values()].flatMap((nodes) => [...nodes.values()]);
-  for (const node of [...session.made, ...existing]) {
+  for (const node of [...session.made, ...keptNodes(session)]) {
     if (!node.isWritten) continue;
     for (const check of node.type.checks) {
       const concerns = !node.stored || check.fields.some((field) => isChanged(session, node, field));
