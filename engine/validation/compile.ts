@@ -30,11 +30,7 @@ import { createSchema, EXPECTED, LINK_ONLY, RECORD, sharedSchemas, updateSchema 
 /** All faults of the records, in document order. `known`: earlier faults, which precede others at the same location. */
 export type Validator = (records: readonly BodyRecord[], known?: readonly Fault[]) => readonly Fault[];
 
-export interface TypeValidators {
-  create(variant: Variant): Validator;
-  update(variant: Variant): Validator;
-  upsert(variant: Variant): Validator;
-}
+export type TypeValidators = Readonly<Record<'create' | 'update' | 'upsert', (variant: Variant) => Validator>>;
 
 const errorsWithin = new WeakMap<object, readonly ErrorObject[]>();
 

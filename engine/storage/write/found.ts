@@ -69,43 +69,32 @@ type DeletionRequest = DeleteFoundRequest & { readonly stamp: Stamp };
 /** Records that one statement tests on SQLite, where other requests wait for it. */
 const FEW = 20;
 
-export function createDeleteFound(
+export async function deleteFound<T>(
   reads: Reads,
   writeRows: number,
   sessionOf: (writer: Writer, request: DeletionRequest) => WriteSession,
-) {
-  async function stillFound(
-    { writer, tables }: WriteSession,
-    { query }: DeletionRequest,
-    found: readonly number[],
-  ): Promise<readonly number[]> {
-    if (tables.locks) await writer.column(tables.of(query.view.type).hold('update'), [JSON.stringify(found)]);
-    const still: number[] = [];
-    const some = tables.locks ? MAX_IN_VALUES : FEW;
+  request: DeletionRequest,
+  transact: (work: (writer: Writer) => Promise<DeletedRecords>) => Promise<T>,
+): Promise<T> {
+  const { query, most, caller } = request;
+  const limit = Math.min(most, writeRows);
+  const tooMany = (): Problem =>
+    most <= writeRows ? tooManyAffected(most) : tooManyRows(writeRows, { parameter: '_cnd' }, 'The request');
+  const found = await reads.found({ ...query, limit: limit + 1 }, caller);
+  return transact(async (writer) => {
+    const session = sessionOf(writer, request);
+    const { locks, of } = session.tables;
+    if (locks && found.length > 0) await writer.column(of(query.view.type).hold('update'), [JSON.stringify(found)]);
+    const identifiers: number[] = [];
+    const some = locks ? MAX_IN_VALUES : FEW;
     for (let at = 0; at < found.length; at += some)
-      for (const one of await reads.among(writer, query, found.slice(at, at + some))) still.push(one);
-    return still;
-  }
-
-  return async <T>(
-    request: DeletionRequest,
-    transact: (work: (writer: Writer) => Promise<DeletedRecords>) => Promise<T>,
-  ): Promise<T> => {
-    const { query, most, caller } = request;
-    const limit = Math.min(most, writeRows);
-    const tooMany = (): Problem =>
-      most <= writeRows ? tooManyAffected(most) : tooManyRows(writeRows, { parameter: '_cnd' }, 'The request');
-    const found = await reads.found({ ...query, limit: limit + 1 }, caller);
-    return transact(async (writer) => {
-      const session = sessionOf(writer, request);
-      const identifiers = found.length === 0 ? [] : await stillFound(session, request, found);
-      const plan = await planDeletion(session, { type: query.view.type, identifiers, pointer: '' }, limit, tooMany);
-      const counts = { deleted: identifiers.length, affected: plan.cascade.rows };
-      if (request.dryRun) return { ...counts, effects: effectsOf(session.rights, plan) };
-      await apply(session, plan);
-      return counts;
-    });
-  };
+      for (const one of await reads.among(writer, query, found.slice(at, at + some))) identifiers.push(one);
+    const plan = await planDeletion(session, { type: query.view.type, identifiers, pointer: '' }, limit, tooMany);
+    const counts = { deleted: identifiers.length, affected: plan.cascade.rows };
+    if (request.dryRun) return { ...counts, effects: effectsOf(session.rights, plan) };
+    await apply(session, plan);
+    return counts;
+  });
 }
 
 function tooManyAffected(most: number): Problem {

@@ -18,7 +18,7 @@ import {
 import { exchangeConflict, type Holder, holdersAmong, spareValue, tooLongForIndex } from './conflicts.ts';
 import { checkLinks } from './resolve.ts';
 import {
-  bound,
+  boundValue,
   idOf,
   isNode,
   isReplaced,
@@ -229,7 +229,7 @@ export const newValues = (node: Node, columns: readonly string[]): readonly SqlV
 
 function newValue(node: Node, name: string): SqlValue {
   const assigned = node.assigned.get(name);
-  if (assigned) return bound(assigned.value);
+  if (assigned) return boundValue(assigned.value);
   const text = node.table.texts.get(name);
   if (text !== undefined) return foldedText(newValue(node, text));
   if (name === node.type.identifier.column) return node.identifier ?? null;
@@ -326,13 +326,13 @@ export async function apply(session: WriteSession, plan: WritePlan): Promise<voi
     session,
     plan.pairs.map(({ table, left, right, pointer }) => ({
       statement: tables.rows(table).insert,
-      values: [bound(left), bound(right)],
+      values: [boundValue(left), boundValue(right)],
       pointer,
     })),
   );
 }
 
-/** The statements of a plan that only makes new records, which get numbers in place of their identifiers; see `insertNew`. */
+/** The statements of a plan that only makes records, which get numbers in place of identifiers. */
 export function insertsOf({ tables, made }: WriteSession, { steps, pairs }: WritePlan): readonly BoundStatement[] {
   for (const [index, node] of made.entries()) node.identifier = -1 - index;
   return [
@@ -342,7 +342,7 @@ export function insertsOf({ tables, made }: WriteSession, { steps, pairs }: Writ
     }),
     ...pairs.map(({ table, left, right }) => ({
       statement: tables.rows(table).insertNew,
-      values: [bound(left), bound(right)],
+      values: [boundValue(left), boundValue(right)],
     })),
   ];
 }
@@ -377,6 +377,7 @@ interface Sent extends BoundStatement {
 
 /** Sends all statements at once, and waits for all before it throws, since none may run after the transaction. */
 async function runAll(session: WriteSession, all: readonly Sent[]): Promise<void> {
+  if (all.length === 0) return;
   const ended = await Promise.allSettled(
     all.map(async ({ statement, values, node, pointer }) => {
       const { changes, identifier } = await session.writer.run(statement, values);
@@ -400,7 +401,7 @@ function explained(error: unknown, nodes: readonly Node[], pointer: string): unk
 export const writtenBy = ({ node, changes }: Step): readonly (readonly [column: string, value: SqlValue])[] =>
   withFolded(
     node.table,
-    changes.map(([column, value]) => [column, bound(value)] as const),
+    changes.map(([column, value]) => [column, boundValue(value)] as const),
   );
 
 function updateOf(step: Step): Sent {

@@ -11,7 +11,7 @@ import type { Reads } from '../read/reads.ts';
 import type { EffectKind, WriteEffect } from '../store.ts';
 import { added } from './cascade.ts';
 import { changedBy, changesOf, newValues, type WritePlan, writtenBy } from './plan.ts';
-import { bound, type Node, type RecordSet, storedValue, type WriteSession } from './session.ts';
+import { boundValue, type Node, type RecordSet, storedValue, type WriteSession } from './session.ts';
 import { rowsJson } from './tables.ts';
 
 /** Gives new records the identifiers after the greatest one ever used, as the write would. */
@@ -106,7 +106,7 @@ function replacements({ session, plan, dialect }: Parts, shown: RecordSet): read
   });
   const joins = [...new Set([...plan.pairs, ...plan.unpairs, ...lost].map(({ table }) => table))];
   const pairsIn = (some: WritePlan['pairs'], join: JoinTable): readonly (readonly SqlValue[])[] =>
-    some.flatMap(({ table, left, right }) => (table === join ? [[bound(left), bound(right)]] : []));
+    some.flatMap(({ table, left, right }) => (table === join ? [[boundValue(left), boundValue(right)]] : []));
   return [
     ...tables,
     ...joins.map((join): Replacement => {

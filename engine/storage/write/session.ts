@@ -246,7 +246,7 @@ export const isNode = (value: SqlValue | Node): value is Node => typeof value ==
 /** A linked record as its identifier: undefined until it is inserted. */
 const plain = (value: SqlValue | Node): SqlValue | undefined => (isNode(value) ? value.identifier : value);
 
-export const bound = (value: SqlValue | Node): SqlValue => plain(value) ?? null;
+export const boundValue = (value: SqlValue | Node): SqlValue => plain(value) ?? null;
 
 export function isReplaced(node: Node, column: string): boolean {
   const assigned = node.assigned.get(column);
@@ -382,7 +382,7 @@ function note(named: Named, type: RecordType, { identifier, pointer, strength }:
   named.set(type, records.set(identifier, { identifier, pointer: known?.pointer ?? pointer, strength: strongest }));
 }
 
-/** Takes the records that the body only links for granted, since foreign keys hold a write to them; false if it names others. */
+/** Trusts foreign keys that the records which the body only links are there; false if it names others. */
 export function trustLinks(session: WriteSession, type: RecordType, body: JsonObject): boolean {
   const named: Named = new Map();
   nameWithin(named, type, body, '');

@@ -21,7 +21,7 @@ import type {
 } from '../store.ts';
 import { tooManyRows } from './cascade.ts';
 import { refuseConflicts } from './conflicts.ts';
-import { createDeleteFound, foundFirst } from './found.ts';
+import { deleteFound, foundFirst } from './found.ts';
 import { createOnce, forgetKeys } from './once.ts';
 import { apply, insertsOf, newValues, planDeletion, planWrite } from './plan.ts';
 import { effectsOf, numberNew, previewReader } from './preview.ts';
@@ -201,7 +201,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     return { ...(await write(writer, { ...request, ...found }, isSearched)), made };
   }
 
-  const deleteFound = createDeleteFound(reads, writeRows ?? Infinity, sessionOf);
+  const deletion = [reads, writeRows ?? Infinity, sessionOf] as const;
 
   /** A write that broke a constraint was undone: it runs again, and first looks for the records in its way. */
   async function transact<T>(
@@ -236,20 +236,16 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
       rowFor: (request: R) => string | undefined,
     ): DoneOnce<R, W> =>
     (asked, key, answer, again) => {
-      const request = stamped(asked);
-      return transact(
-        asked,
-        (writer, isSearched) => {
-          const first = async () => {
-            const written = await work(writer, request, isSearched);
-            const identifiers = 'records' in written ? written.records.map(({ identifier }) => identifier) : [];
-            return [answer(written), identifiers] as const;
-          };
-          const read = (identifier: number) => reads.record(writer, asked.view, identifier, asked.caller);
-          return runOnce(writer, key, first, again, asked.unread ? undefined : read);
-        },
-        rowFor(asked),
-      );
+      const once = verb((writer, request: Stamped<R>, isSearched) => {
+        const first = async () => {
+          const written = await work(writer, request, isSearched);
+          const identifiers = 'records' in written ? written.records.map(({ identifier }) => identifier) : [];
+          return [answer(written), identifiers] as const;
+        };
+        const read = (identifier: number) => reads.record(writer, asked.view, identifier, asked.caller);
+        return runOnce(writer, key, first, again, asked.unread ? undefined : read);
+      }, rowFor);
+      return once(asked);
     };
 
   return {
@@ -257,7 +253,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     update: verb<WriteRequest, WrittenRecords>(write, rowIn, updateFlat),
     upsert: verb<UpsertRequest, Upserted>(upsert, rowIn),
     delete: verb<RecordDeletion, Written>(remove, rowDeletedBy, deleteFlat),
-    deleteFound: (asked) => deleteFound(stamped(asked), (work) => transact(asked, work)),
+    deleteFound: (asked) => deleteFound(...deletion, stamped(asked), (work) => transact(asked, work)),
     insert: async (writer, records) =>
       void (await write(writer, stamped({ ...records, author: null, mergePatch: false, readOnlyToo: true }), true)),
     once: {
@@ -266,7 +262,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
       upsert: keyed<UpsertRequest, Upserted>(upsert, rowIn),
       delete: keyed(remove, rowDeletedBy),
       deleteFound: (asked, key, answer, again) =>
-        deleteFound(stamped(asked), (work) =>
+        deleteFound(...deletion, stamped(asked), (work) =>
           driver.write((writer) => {
             const first = async () => {
               const written = await work(writer);
