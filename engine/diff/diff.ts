@@ -4,7 +4,6 @@ import { widens } from '../field-types/field-type.ts';
 import { ruleKey, ruleOf, sentence } from '../model/checks.ts';
 import { type Field, match, type Model, type RecordType, type Relation, type Renamed } from '../model/model.ts';
 
-/** Who may stop working: every client, those that create or write such records, or none. */
 type Breaks = 'all' | 'creates' | 'writes' | 'none';
 
 const changeKinds = {
@@ -79,7 +78,6 @@ export interface Change {
   readonly kind: ChangeKind;
   readonly breaking: boolean;
   readonly type: string;
-  /** A field, a relation, an operation or a variant; undefined for the type itself. */
   readonly name: string | undefined;
   readonly description: string;
 }
@@ -162,7 +160,6 @@ function pairUp<T extends Renamed>(before: ReadonlyMap<string, T>, after: Readon
   return { kept: pairs, added, removed: were(dropped) };
 }
 
-/** Whether the bodies of other types write its records. */
 const isNestedIn = (type: RecordType, { types }: Model): boolean =>
   [...types.values()].some(({ operations, relations }) => {
     const writes = operations.has('create') || operations.has('update');

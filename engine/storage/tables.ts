@@ -243,7 +243,6 @@ export const METADATA = {
   lastNumber: statement(rowsOf(HISTORY_TABLE).max('number')),
   addHistory: statement(rowsOf(HISTORY_TABLE).insert({ applied: '', at: '', digest: '', number: 0 })),
   seeds: statement(rowsOf(SEED_TABLE).select('identifier', 'type').orderBy(['type', 'identifier'])),
-  seedsOf: statement(rowsOf(SEED_TABLE).select('identifier').where('type', '')),
   addSeed: statement(rowsOf(SEED_TABLE).insert({ identifier: 0, type: '' }).onConflict().ignore()),
   clearSeeds: statement(rowsOf(SEED_TABLE).delete()),
   renameSeeds: (from: string, to: string) => rowsOf(SEED_TABLE).where('type', from).update('type', to).toString(),

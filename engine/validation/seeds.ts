@@ -33,7 +33,6 @@ interface SeedPlace {
   readonly links: Map<Relation, number | null>;
 }
 
-/** `order`: the types as their seeds are inserted. */
 export function checkSeeds(
   files: readonly DescriptorFile[],
   model: Model,
@@ -102,7 +101,6 @@ function placesIn(file: DescriptorFile, root: RecordType, records: readonly Body
   return places;
 }
 
-/** Cycles of new records: each is inserted after those that it links. */
 function cyclesIn(places: readonly SeedPlace[]): readonly Fault[] {
   const message = 'This link closes a cycle of new records; leave it out, and set it once they are there';
   const made = new Map(places.filter(({ isNew }) => isNew).map((place) => [`${place.type.name} ${place.key}`, place]));
@@ -148,7 +146,6 @@ function repeatedIn(all: readonly SeedPlace[]): readonly (readonly [DescriptorFi
       type Valued = (typeof valued)[number];
       const compared = (one: Valued, other: Valued): number =>
         order.reduce((sign, compare, at) => sign || compare(one.values[at] ?? null, other.values[at] ?? null), 0);
-      // Equal values come together, in the order of the descriptors.
       const sorted = valued.filter(({ values }) => !values.includes(null)).toSorted(compared);
       return sorted.flatMap((one, at) => {
         const [before, [earlier] = []] = [sorted[at - 1], sorted[at - 1]?.places];

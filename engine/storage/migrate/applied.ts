@@ -35,7 +35,6 @@ export interface AppliedField {
   readonly constraints: JsonObject;
   readonly column: string;
   readonly nullable: boolean;
-  /** The column that holds its texts folded, where case is ignored. */
   readonly folded?: string | undefined;
   readonly default: JsonValue;
   readonly isNowByDefault?: boolean | undefined;
@@ -191,7 +190,6 @@ export interface Standing {
   readonly applied: AppliedModel;
   /** The number of the last model, from 1; undefined for a database without tables. */
   readonly last: number | undefined;
-  /** The last time that these descriptors were applied; undefined if they never were. */
   readonly own: { readonly number: number; readonly applied: AppliedModel } | undefined;
 }
 

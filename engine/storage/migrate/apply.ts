@@ -1,11 +1,11 @@
-/** Brings the tables to the Model. A start only makes steps that lose nothing; `apply` also makes what was allowed. */
+/** Brings the tables to the Model. A start only makes steps that lose nothing. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Model } from '../../model/model.ts';
 import { StartError } from '../../problem.ts';
 import { SCHEMA_CHECK_INTERVAL_MS } from '../database.ts';
 import type { Driver, Reader, Writer } from '../driver.ts';
-import { engineTables } from '../tables.ts';
+import { engineTables, SEED_TABLE } from '../tables.ts';
 import type { Clock } from '../write/values.ts';
 import { readAppliedModel, remember, type Standing, standingOf } from './applied.ts';
 import { assess, type Assessed, assessIn, blockers, formatRefusal } from './assess.ts';
@@ -29,9 +29,7 @@ export interface PreparedTables {
   readonly placed: Model;
   readonly standing: Standing;
   readonly made: readonly string[];
-  /** Ids of the drops that were not allowed. */
   readonly kept: readonly string[];
-  /** Objects that the engine did not make: `index mine of books`. */
   readonly others: readonly string[];
 }
 
@@ -49,7 +47,6 @@ export async function prepare(model: Model, driver: Driver, how: Preparation = {
     return await prepareOnce(model, driver, how);
   } catch (error) {
     if (!(error instanceof StalePlan)) throw error;
-    // Another instance started at the same time and was first, or records came.
     return prepareOnce(model, driver, how);
   }
 }
@@ -123,12 +120,12 @@ async function missingTables(driver: Driver): Promise<ReadonlyMap<string, string
   return new Map([...engineTables(driver.dialect)].filter(([name]) => !known.has(name)));
 }
 
-/** Reads only. `allowedDrops`: ids of the drops that are allowed. */
 export async function planFor(model: Model, driver: Driver, allowedDrops = NONE): Promise<StandingPlan> {
   const { dialect } = driver;
   const standing = await standingOf(model, driver);
   const catalogue = await readCatalogue(driver);
-  const plan = createPlan(model, standing, dialect, allowedDrops, catalogue, await readSeeded(driver));
+  const seeded = (await driver.existing()).includes(SEED_TABLE) ? await readSeeded(driver) : undefined;
+  const plan = createPlan(model, standing, dialect, allowedDrops, catalogue, seeded);
   return { ...plan, standing, catalogue };
 }
 

@@ -1,4 +1,4 @@
-/** Checks a plan against the rows: which records each step affects, and whether it may run; as text and as JSON. */
+/** Checks a plan against the rows: which records each step affects, and whether it may run. */
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader } from '../driver.ts';
 import { type Catalogue, type Drift, obstaclesTo, ownIndexes } from './catalogue.ts';
@@ -19,7 +19,6 @@ type State = 'ready' | 'allow' | 'unclear' | 'blocked' | 'kept';
 
 interface AffectedRows extends Pick<StepCheck, 'effect' | 'says'> {
   readonly count: number;
-  /** At most MAX_IDENTIFIERS. */
   readonly identifiers: readonly number[];
   /** For each of these, the seed that it is in the way of. */
   readonly seeds?: readonly number[] | undefined;
@@ -128,7 +127,6 @@ export const blockers = (steps: readonly Assessed[]): readonly Assessed[] =>
 
 interface Shown {
   readonly sql?: boolean;
-  /** Whether lines say what a step means for older instances. */
   readonly notes?: boolean;
 }
 
@@ -137,7 +135,6 @@ export const formatSteps = (steps: readonly Assessed[], { sql = false, notes = f
     .flatMap(({ step, state, affected, obstacles }) => {
       const older = notes ? olderInstances(step) : undefined;
       const lines = [
-        // `3 records: the value of "isbn" is lost (1, 2, 5)`
         ...affected.map(({ count, identifiers, seeds, says }) => {
           const named = identifiers.map((one, at) => (seeds ? `${one} for seed ${seeds[at]} of ${step.type}` : one));
           const more = count > identifiers.length ? ` and ${count - identifiers.length} more` : '';

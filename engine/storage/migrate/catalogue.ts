@@ -19,7 +19,6 @@ export type Catalogue = readonly Found[];
 
 export interface OtherColumn {
   readonly name: string;
-  /** Its type and default in DDL; empty where those cannot be read. */
   readonly words: string;
 }
 
@@ -89,7 +88,6 @@ export function otherColumns(applied: AppliedModel, catalogue: Catalogue, table:
   return others.map(({ name, detail }) => ({ name, words: detail }));
 }
 
-/** Objects that others have added to the tables of the engine: `index mine of books`. */
 export function othersIn(applied: AppliedModel, catalogue: Catalogue): readonly string[] {
   return ownTables(applied).flatMap(({ table, made }) => {
     const names = [

@@ -27,7 +27,6 @@ import {
   type StepParts,
 } from './steps.ts';
 
-/** The change of one table, with the SQL of every column afterwards. */
 export interface TypeChange extends TypePair {
   readonly dialect: Dialect;
   readonly others: readonly OtherColumn[];
@@ -225,7 +224,6 @@ function keptSteps(change: TypeChange, one: FieldChange, before: NamedField): re
   const [was, now] = [writtenDefault(before), writtenDefault(field)];
   // Defaults of different types have different forms, and cannot be compared.
   if (isSameType && was !== now) add('change-default', { was, now, edits });
-  // Stored values stay: the service fills in what is written from now on.
   if (before.generated !== field.generated) {
     if (field.generated === undefined) add('stop-generating', { was: before.generated });
     else add('generate-field', { now: field.generated });
@@ -271,17 +269,13 @@ function addedStep(change: TypeChange, { field, column, value, folded }: FieldCh
     const json = dialect.keyJson(OPEN_COLUMN, name);
     const rows = rowsUnfit(change, json, dialect.hasKey(OPEN_COLUMN, name), accepted);
     checks.push({ ...rows, effect: 'fail', says: `the open key "${name}" is not ${type.expected(field)}` });
-    // Values of open keys move into the column.
     if (openKeys) edits.push({ kind: 'changeColumn', column: openKeys.column, was: { nullable: false } });
   }
   const rows = required ? rowsWhere(change, `(${value}) is null`) : undefined;
   return change.step(required ? 'add-required-field' : 'add-field', { name, edits, rows, checks });
 }
 
-/**
- * Names that open keys must give up: new fields take the keys over, but identifiers, relations and renamed fields cannot.
- * `known`: the relations that the type had.
- */
+/** New fields take open keys over, but identifiers, relations and renamed fields cannot. `known`: former relations. */
 export function claimSteps(change: TypeChange, known: ReadonlySet<string>): readonly MigrationStep[] {
   const { type, before, dialect, fields } = change;
   if (!before.open) return [];

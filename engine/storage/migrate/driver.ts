@@ -1,4 +1,4 @@
-/** The interface of drivers that change tables: a migration, its tasks and progress, and the changes of one table as data. */
+/** The interface of drivers that change tables, and the changes as data. */
 import { type Caller, PATIENT } from '../../edge/caller.ts';
 import type { OnDelete } from '../../descriptor/descriptor.ts';
 import type { Column } from '../columns.ts';
@@ -15,7 +15,6 @@ export interface Migration {
   readonly own: ReadonlySet<string>;
   /** Tables that nobody else reads or writes from before `before` until the end. */
   readonly locked: readonly string[];
-  /** Whether an SQLite file is copied first. */
   readonly backup: boolean;
   /** Begins the transaction that changes what clients see. An error that it throws ends the migration. */
   readonly before: (reader: Reader) => Awaitable<void>;
@@ -32,7 +31,6 @@ export interface Follower {
   readonly report: (event: MigrationEvent) => void;
 }
 
-/** Progress before each statement and each batch of rows. */
 export interface Doing {
   readonly kind: 'doing';
   readonly task: Task;
@@ -44,7 +42,6 @@ export interface Doing {
   readonly rows: number;
 }
 
-/** `waiting`: others have held the table for a while. */
 export type MigrationEvent =
   | Doing
   | { readonly kind: 'waiting'; readonly table: string; readonly holders: readonly string[] };
@@ -54,7 +51,6 @@ export const UNWATCHED: Follower = { caller: PATIENT, report: () => undefined };
 export interface Migrating {
   /** All or nothing: clients see the tables before, or after. Returns the name of the copy. */
   migrate(migration: Migration): Promise<string | undefined>;
-  /** Finishes a migration that was interrupted after its switch. */
   finishMigration(watch: Follower): Promise<void>;
   /** Removes what an interrupted migration has prepared. Returns whether there was one. */
   abandonMigration(watch: Follower): Promise<boolean>;
@@ -69,7 +65,6 @@ export type Edit =
   | {
       readonly kind: 'changeColumn';
       readonly column: Column;
-      /** `limits`: the CHECK of the database, as SQL without the column's name. */
       readonly was: {
         readonly nullable: boolean;
         readonly limits?: string | undefined;
@@ -80,13 +75,11 @@ export type Edit =
   | { readonly kind: 'dropIndex'; readonly name: string }
   | { readonly kind: 'createIndex'; readonly index: TableIndex };
 
-/** A column afterwards, and where its values come from. */
 export interface ColumnSource {
   readonly column: Column;
   /** SQL over the columns before. */
   readonly value: string;
   readonly from: string | undefined;
-  /** Another column that its value depends on. */
   readonly reads?: string | undefined;
   readonly isRetyped?: boolean;
 }
@@ -110,9 +103,8 @@ export interface Altered {
 }
 
 /**
- * The kinds of tasks with the lock that clients notice, and the words of progress reports. SQLite runs tasks in the order
- * of the plan, in one transaction. PostgreSQL sorts them as here, in three stages: `prepare` builds new objects under
- * hidden names, `switch` is one short transaction that renames them and remembers the model, `finish` checks and clears up.
+ * SQLite runs tasks in the order of the plan, in one transaction. PostgreSQL sorts them as here, in three stages: `prepare`
+ * builds objects under hidden names, `switch` is one short transaction that renames them, `finish` checks and clears up.
  */
 export const taskKinds = {
   column: { stage: 'prepare', lock: 'all', says: 'Add a column to' },
@@ -139,7 +131,6 @@ export interface Task {
   readonly table: string | undefined;
   /** A fill binds the identifiers before the first row and of the last row of a batch. */
   readonly sql: string;
-  /** The column by which a fill counts its rows. */
   readonly identifier?: string;
   readonly drops?: string;
   readonly builds?: string;

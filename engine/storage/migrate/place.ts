@@ -1,4 +1,4 @@
-/** Gives the Model the tables and columns of the database: renamed parts keep theirs, so that older instances find them. */
+/** Gives the Model the tables and columns of the database: renamed parts keep theirs. */
 import {
   type Field,
   type JoinTable,
@@ -23,7 +23,7 @@ import {
 import { columnsBefore, indexKey, relationAt } from './compare.ts';
 import { stepId } from './steps.ts';
 
-/** `own`: these descriptors as they were applied last. `allowedDrops`: ids of the drops that are allowed. */
+/** `own`: these descriptors as they were applied last. */
 export function placedModel(
   model: Model,
   applied: AppliedModel,
@@ -33,7 +33,6 @@ export function placedModel(
   const tables = [...Object.values(applied.types), ...applied.joins];
   const there = new Set(tables.map(({ table }) => table));
   const known = Object.entries(own.types).flatMap(([name, { table }]) => (there.has(table) ? name : []));
-  /** Names of types in `own`, by their present names. */
   const formers = new Map(match(model.types.values(), known).kept.map(({ wanted, former }) => [wanted.name, former]));
   const freeTable = freeNames([...there], tablesOf(model));
   const freeIndex = freeNames(tables.flatMap(({ made }) => Object.keys(made)));

@@ -73,7 +73,6 @@ export function createPlan(
   return { steps, kept: kept.steps, applied, model: placed, wanted: remembered };
 }
 
-/** Whether the part was kept before: nobody is asked then whether a new part is its renamed form. */
 const wasKept = ({ type, name }: MigrationStep, known: ReadonlySet<string>): boolean =>
   (['drop-type', 'drop-field', 'drop-relation'] as const).some((code) => known.has(stepId({ code, type, name })));
 
@@ -156,7 +155,6 @@ function keptModel(
     types.set(name, type);
     kept.push({ pair: compareType(type, before), type, change: undefined });
   }
-  /** Kept types by their former names. */
   const current = new Map(kept.map(({ pair, type }) => [pair.before.name, type]));
   for (const { pair, type, change } of kept) {
     const { before, fields, references } = pair;

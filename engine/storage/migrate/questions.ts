@@ -47,10 +47,8 @@ export function renameQuestions({ types, added, dropped, joins }: Comparison): r
   ];
 }
 
-/** A part that no descriptor names any more. */
 interface FormerPart {
   readonly name: string;
-  /** For people: `a belongsTo relation to Author`. */
   readonly kind: string;
   readonly stays: string;
   readonly rowsIn: string;

@@ -1,4 +1,4 @@
-/** Seed records that are still to be inserted, as steps of a plan, with the records that stand in their way, and their insertion. */
+/** Seed records that are still to be inserted: as steps of a plan, and their insertion. */
 import { isObject, type JsonObject } from '../../json/json.ts';
 import {
   type Model,
@@ -11,25 +11,25 @@ import {
 import { Problem } from '../../problem.ts';
 import { encode, encodedDefault, heldOperand } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
-import type { Driver, Writer } from '../driver.ts';
+import type { Driver, Reader, Writer } from '../driver.ts';
 import { createReads } from '../read/reads.ts';
-import { METADATA, SEED_TABLE } from '../tables.ts';
+import { METADATA } from '../tables.ts';
 import type { Clock } from '../write/values.ts';
-import { createWrites, type Writes } from '../write/writes.ts';
+import { createWrites } from '../write/writes.ts';
 import { changeOf, rowsWhere, type TypeChange, valueAfter } from './change.ts';
 import type { Comparison } from './compare.ts';
 import { SeedRefused } from './driver.ts';
 import { createStep, type MigrationStep, type StepCheck } from './steps.ts';
 
-/** Identifiers of the seed records that were inserted, by the name that their type had. */
 export type Seeded = ReadonlyMap<string, ReadonlySet<number>>;
 
-export async function readSeeded(driver: Driver): Promise<Seeded> {
-  if (!(await driver.existing()).includes(SEED_TABLE)) return new Map();
-  const rows = await driver.all(METADATA.seeds, []);
-  const byType = Map.groupBy(rows, ([, type]) => String(type));
+export async function readSeeded(reader: Reader): Promise<Seeded> {
+  const byType = Map.groupBy(await reader.all(METADATA.seeds, []), ([, type]) => String(type));
   return new Map([...byType].map(([type, all]) => [type, new Set(all.map(([identifier]) => Number(identifier)))]));
 }
+
+const pendingSeeds = ({ seed, identifier }: RecordType, done: ReadonlySet<number> | undefined): readonly JsonObject[] =>
+  seed.filter((body) => !done?.has(Number(body[identifier.name])));
 
 const SHOWN = 10;
 
@@ -42,7 +42,7 @@ export function seedSteps(
   const changes = new Map(types.map((pair) => [pair.type, changeOf(pair, dialect)]));
   const pending = [...model.types.values()].map((type) => {
     const done = seeded.get(changes.get(type)?.before.name ?? type.name);
-    return type.seed.map((item) => mentionOf(type, item)).filter(({ identifier }) => !done?.has(identifier ?? 0));
+    return pendingSeeds(type, done).map((item) => mentionOf(type, item));
   });
   return pending.flatMap((seeds) => {
     const [type] = seeds.map((seed) => seed.type);
@@ -61,7 +61,6 @@ interface Mention {
   readonly type: RecordType;
   readonly item: JsonObject;
   readonly identifier: number | undefined;
-  /** The identifier of the seed. */
   readonly seed: number;
   readonly isLink: boolean;
 }
@@ -83,7 +82,7 @@ function* mentionsIn({ type, item, seed }: Mention): Generator<Mention> {
     }
 }
 
-/** Finds the records of one type because of which the database would refuse the seeds; `value` is the seed of each. */
+/** Finds the records of one type that are in the way of seeds. */
 function checksOf(
   type: RecordType,
   mentions: readonly Mention[],
@@ -132,7 +131,7 @@ function anyOf(conditions: readonly string[]): string {
   return `(${parts.map((part) => (part.length === 1 ? part[0] : anyOf(part))).join(' or ')})`;
 }
 
-/** SQL: whether a row will have the values of a unique index that the new record brings; undefined where one is unknown. */
+/** SQL: whether a row will have the unique values of a new record; undefined where one is unknown. */
 function sameValues(
   change: TypeChange,
   members: UniqueMembers['members'],
@@ -152,39 +151,29 @@ function sameValues(
   return terms.length < members.length ? undefined : `(${terms.join(' and ')})`;
 }
 
-// Seed records are inserted once per database. That is remembered, so that users may change and delete them.
-
-/** A refusal undoes everything else that its transaction has done. */
+/** Remembers the seeds, so that users may change and delete them. A refusal undoes the whole transaction. */
 export async function insertSeeds(model: Model, writer: Writer, driver: Driver, clock?: Clock): Promise<void> {
-  const writes = createWrites(driver, createReads(driver), { served: () => model, clock });
-  for (const type of referredFirst(model.types.values())) await seedType(type, writer, writes);
-}
-
-async function seedType(type: RecordType, writer: Writer, writes: Writes): Promise<void> {
-  const done = new Set(await writer.column(METADATA.seedsOf, [type.name]));
-  const bodies = type.seed.filter((body) => !done.has(Number(body[type.identifier.name])));
-  const identifiers = bodies.map((body) => Number(body[type.identifier.name]));
-  if (bodies.length === 0) return;
-  try {
-    await writes.insert(writer, { type, items: newItems(bodies) });
-  } catch (error) {
-    throw error instanceof Problem
-      ? new SeedRefused(`${reasonsOf(error, type, identifiers)}\nNothing was changed.`)
-      : error;
+  const { insert } = createWrites(driver, createReads(driver), { served: () => model, clock });
+  const seeded = await readSeeded(writer);
+  for (const type of referredFirst(model.types.values())) {
+    const bodies = pendingSeeds(type, seeded.get(type.name));
+    const identifiers = bodies.map((body) => Number(body[type.identifier.name]));
+    if (bodies.length === 0) continue;
+    try {
+      await insert(writer, { type, items: newItems(bodies) });
+    } catch (error) {
+      throw error instanceof Problem ? new SeedRefused(reasonsOf(error, type, identifiers)) : error;
+    }
+    for (const identifier of identifiers) await writer.run(METADATA.addSeed, [identifier, type.name]);
   }
-  for (const identifier of identifiers) await writer.run(METADATA.addSeed, [identifier, type.name]);
 }
 
 function reasonsOf({ errors, message }: Problem, { name }: RecordType, identifiers: readonly number[]): string {
-  const reasons = Map.groupBy(errors, (fault) => {
+  const reasons = (errors.length > 0 ? errors : [{ message }]).map((fault) => {
     const [, index] = /^\/(\d+)/.exec('pointer' in fault ? fault.pointer : '') ?? [];
-    return index === undefined ? undefined : identifiers[Number(index)];
+    const who =
+      index === undefined ? `Seed records of ${name}` : `Seed record ${identifiers[Number(index)]} of ${name}`;
+    return `${who} cannot be inserted: ${fault.message}`;
   });
-  if (reasons.size === 0) return `Seed records of ${name} cannot be inserted: ${message}`;
-  return [...reasons]
-    .map(([identifier, faults]) => {
-      const who = identifier === undefined ? `Seed records of ${name}` : `Seed record ${identifier} of ${name}`;
-      return `${who} cannot be inserted: ${faults.map((fault) => fault.message).join('; ')}`;
-    })
-    .join('\n');
+  return [...reasons, 'Nothing was changed.'].join('\n');
 }

@@ -16,7 +16,6 @@ interface Misfit {
   readonly isReadable: boolean;
 }
 
-/** `model`: with the names of its tables and columns. Returned as it is where the tables ask for nothing else. */
 export function servedModel(
   model: Model,
   found: AppliedModel,
@@ -66,7 +65,6 @@ export function servedModel(
     if (filled.length > 0) revise(type, { hidden: filled.map(unnamedField) });
   }
 
-  /** Generated values, folded texts and null follow the tables. */
   function serveField(table: string, field: Field, { generated, folded, constraints, ...now }: NamedField): void {
     const nullable = field.nullable || now.nullable;
     if (generated !== field.generated || folded !== field.folded || nullable !== field.nullable)

@@ -1,4 +1,4 @@
-/** The steps of a migration as data: what each changes, what that does to records, and the SQL that makes it. */
+/** The steps of a migration as data. */
 import type { JsonValue } from '../../json/json.ts';
 import type { Model } from '../../model/model.ts';
 import type { AppliedModel } from './applied.ts';
@@ -104,7 +104,7 @@ export function olderInstances({ code }: Coded): 'refuse' | 'read' | 'named' | u
   return isNarrowing ? 'read' : undefined;
 }
 
-/** Finds rows in the database as it is before the plan, by columns `identifier` and `value`. */
+/** Finds rows as they are before the plan, by columns `identifier` and `value`. */
 export interface RowQuery {
   readonly sql: string;
   /** Where `value` is JSON text: only rows that do not fit count. */
@@ -125,15 +125,12 @@ export interface MigrationStep {
   readonly checks: readonly StepCheck[];
   readonly edits: readonly Edit[];
   readonly tasks: readonly Task[];
-  /** The table, by its name before the plan, whose rows are at stake. */
   readonly rowsIn: string | undefined;
-  /** Names of new tables and indexes, besides those of its edits. */
   readonly creates: readonly string[];
 }
 
 export interface Plan {
   readonly steps: readonly MigrationStep[];
-  /** Drops that were not allowed: the tables keep these parts. */
   readonly kept: readonly MigrationStep[];
   readonly applied: AppliedModel;
   readonly model: Model;
@@ -172,6 +169,5 @@ function filled(text: string, words: Words): string {
   return text.replaceAll(/\{(\w+)\}/g, (_, key: string) => String(all[key] ?? ''));
 }
 
-/** The argument of `--allow`: `drop-field:Book.isbn`. */
 export const stepId = ({ code, type, name }: Pick<MigrationStep, 'code' | 'type' | 'name'>): string =>
   `${code}:${type}${name === undefined ? '' : `.${name}`}`;

@@ -55,7 +55,6 @@ export function closeStep(change: TypeChange): MigrationStep {
   return change.step('close-type', { edits, rows });
 }
 
-/** `knownRelations`: names of the relations that the type had. `isShown`: whether a step is shown to people. */
 export function typeSteps(
   change: TypeChange,
   knownRelations: ReadonlySet<string>,
@@ -221,7 +220,6 @@ export const renamedJoinSteps = ({ kept }: Comparison['joins']): readonly Migrat
     return name === was ? [] : [createStep('rename-relation', type, { name, was, rowsIn: before.table })];
   });
 
-/** `type`: the one that has the members now. */
 export function droppedIndexStep(
   { before, step, type: own }: TypeChange,
   { name, unique, members }: NamedIndex,
@@ -240,7 +238,6 @@ const isFolded = (member: Index['members'][number]): boolean => !('link' in memb
 const described = ({ members }: Index): string =>
   members.map((member) => `"${member.name}"${isFolded(member) ? ' (whatever its case)' : ''}`).join(', ');
 
-/** `replaced`: the index over the same fields before case was ignored. */
 function addedIndexStep(change: TypeChange, index: Index, replaced?: NamedIndex): MigrationStep {
   const { type, dialect, step, fields, references } = change;
   const { name, unique, members } = index;

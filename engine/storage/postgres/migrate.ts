@@ -1,4 +1,4 @@
-/** Changes of tables in PostgreSQL while clients use them. Progress is stored with each task, so that the next run goes on. */
+/** Changes of tables in PostgreSQL while clients use them. Progress is stored, so that the next run goes on. */
 import { createHash } from 'node:crypto';
 import { type Caller, CallerGone, pauseFor } from '../../edge/caller.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
@@ -46,7 +46,6 @@ const tasksOf = (stage: 'prepare' | 'switch' | 'finish', tasks: readonly Task[])
 
 const run = (writer: Writer, sql: string, values: Values = []) => writer.run({ sql }, values);
 
-/** Turns errors into a StartError that names the statement; `running` says which one is sent. */
 async function explainErrors(work: (running: (sql: string) => void) => Promise<void>): Promise<void> {
   let sql = 'begin';
   try {
@@ -185,7 +184,6 @@ async function outside(connections: Connections, sql: string, caller: Caller): P
   }
 }
 
-/** `first`: the number of the first task that is left, if the ones before are counted. */
 export async function finishMigration(connections: Connections, watch: Follower, first?: TaskNumber): Promise<void> {
   const { rest } = (await readProgress(alone(connections))) ?? {};
   if (rest === undefined) return;

@@ -5,7 +5,6 @@ import { addColumn, columnWords, createIndex, ON_DELETE } from '../tables.ts';
 import type { Dialect } from '../dialect.ts';
 import { type Altered, type Edit, plainTasks, type TableAlteration, type Task } from '../migrate/driver.ts';
 
-/** undefined where ALTER TABLE cannot make the edit. */
 function statementOf(edit: Edit, { table, columns }: TableAlteration, dialect: Dialect): string | undefined {
   const { quote } = dialect;
   switch (edit.kind) {

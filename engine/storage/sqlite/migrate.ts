@@ -140,7 +140,7 @@ function lostIn(
     .map(({ sql }) => sql);
 }
 
-/** Runs the tasks over the schema of the file, without rows. Returns the task that SQLite would refuse, and why. */
+/** Runs the tasks over the schema of the file, without rows. */
 export function rehearse(
   file: SqliteConnection,
   { tasks, own }: Pick<Migration, 'tasks' | 'own'>,
