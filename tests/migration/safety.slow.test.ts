@@ -39,23 +39,16 @@ describe('identifiers', () => {
   });
 });
 
-describe('seed', () => {
-  const seeded = (type: string, ...seed: readonly string[]): string =>
-    `${type}\npath: codes\nfields: { code: { type: string } }\nseed:\n${seed.map((one) => `  - ${one}\n`).join('')}`;
-  const [A, B] = ['{ id: 1, code: A }', '{ id: 2, code: B }'];
-
-  test('a record that is added to it is inserted, what was changed and deleted stays so, also under another name', async () => {
-    const project = await projectOf({ 'code.yaml': seeded('type: Code', A, B) }, async (url) => {
-      await ask(url, 'PUT /api/codes/1', { code: 'changed' });
-      await ask(url, 'DELETE /api/codes/2');
-    });
-    project.write({ 'code.yaml': seeded('type: Mark\nrenamedFrom: Code', A, B, '{ id: 7, code: G }') });
-    const { body } = await project.serving((url) => ask(url, 'GET /api/codes'));
-    expect(body).toEqual([
-      { id: 1, code: 'changed' },
-      { id: 7, code: 'G' },
-    ]);
+test('a record that is added to seeds is inserted, what was changed and deleted stays so, also under another name', async () => {
+  const seeded = (type: string, more = ''): string =>
+    `${type}\npath: codes\nfields: { code: { type: string } }\nseed: [{ id: 1, code: A }, { id: 2, code: B }${more}]\n`;
+  const project = await projectOf({ 'code.yaml': seeded('type: Code') }, async (url) => {
+    await ask(url, 'PUT /api/codes/1', { code: 'changed' });
+    await ask(url, 'DELETE /api/codes/2');
   });
+  project.write({ 'code.yaml': seeded('type: Mark\nrenamedFrom: Code', ', { id: 7 }') });
+  const { body } = await project.serving((url) => ask(url, 'GET /api/codes'));
+  expect(body).toMatchObject([{ id: 1, code: 'changed' }, { id: 7 }]);
 });
 
 describe('seeds are steps of the plan', () => {
@@ -87,6 +80,7 @@ ${more}relations:
     });
 
   const b = (more: string): string => mark('integer', `  b: { type: string${more} }\n`);
+  const N = '  n: { type: integer, default: 1 }\n';
   const long = `"${randomBytes(9000).toString('hex')}"`;
   const many = Array.from({ length: 1200 }, (_, at) => `{ id: ${at + 8}, code: c${at}, other: { id: ${at + 8} } }`);
   const taken = (name: string, record = 1): string =>
@@ -94,10 +88,7 @@ ${more}relations:
 
   // Plans see all but the last ones, which only the database refuses.
   test.each([
-    [
-      '{ id: 2, a: 1 }',
-      'a seed record has the identifier of this record; give the seed record another one (2 for seed 2 of Mark)',
-    ],
+    ['{ id: 2, a: 1 }', 'identifier of this record; give the seed record another one (2 for seed 2 of Mark)'],
     ['{ id: 7, code: STRASSE }', taken('"code"')],
     ['{ id: 7, rate: "1.5" }', taken('"rate"')],
     ['{ id: 7, other: { id: 3 } }', 'links this record of Other, which is not there (3 for seed 7 of Mark)'],
@@ -109,11 +100,7 @@ ${more}relations:
     ['{ id: 7, b: o }', taken('"b"'), b(', unique: true')],
     ['{ id: 6 }, { id: 7, up: { b: O } }', taken('"b"'), b(', unique: true, caseless: true')],
     ['{ id: 7, a: "5" }', taken('"a"'), mark('string')],
-    [
-      '{ id: 7, other: { id: 1 } }',
-      taken('"n", "other"'),
-      mark('integer', '  n: { type: integer, default: 1 }\n', 'unique: [[n, other]]\n'),
-    ],
+    ['{ id: 7, other: { id: 1 } }', taken('"n", "other"'), mark('integer', N, 'unique: [[n, other]]\n')],
     ['{ id: 7, other: { id: 1 } }', taken('"other"'), b('')],
     ['{ id: 7, part: { id: 1 } }', 'belongs to another record', b('')],
     ['{ id: 7, up: { id: 1, up: { id: 7 } } }', 'would be below itself', b('')],
@@ -157,16 +144,6 @@ describe('the start', () => {
   const cli = (project: Project, ...words: readonly string[]) =>
     compiled.run('engine/cli.js', words, project.environment);
 
-  test('takes safe steps by itself', async () => {
-    const project = await projectOf({ 'book.yaml': BOOKS }, fill);
-    project.write({ 'book.yaml': `${BOOKS}  isbn: { type: string, index: true }\n` });
-    const running = compiled.run('server.js', [], project.environment);
-    const { body } = await ask(await urlOf(running), 'GET /api/books/2');
-    expect(body).toEqual({ id: expect.anything(), title: expect.any(String), pages: 12, isbn: null });
-    running.child.kill('SIGTERM');
-    expect(await running.ended).toBe(0);
-  });
-
   test('refuses others, prints the plan, and changes nothing; apply makes them, and it starts', async () => {
     const project = await projectOf({ 'book.yaml': BOOKS }, fill);
     const before = await contents(project);
@@ -192,23 +169,19 @@ describe('the start', () => {
     await running.ended;
   });
 
-  test('of several processes at once on a database that is not there yet: all serve', async () => {
-    const project = await newProject({ 'book.yaml': `${BOOKS}seed: [{ id: 1, title: A }]\n` });
+  test.each([
+    [
+      'on a database that is not there yet',
+      () => newProject({ 'book.yaml': `${BOOKS}seed: [{ id: 1, title: A }]\n` }),
+      0,
+    ],
+    ['one changes the tables', () => projectOf({ 'book.yaml': BOOKS }, fill), '12'],
+  ])('of several processes at once, %s: all serve', async (_, made, pages) => {
+    const project = await made();
+    if (pages === '12') project.write({ 'book.yaml': REBUILT });
     const all = [1, 2, 3].map(() => compiled.run('server.js', [], project.environment));
-    const urls = await Promise.all(all.map(urlOf));
-    for (const url of urls) expect((await ask(url, 'GET /api/books/1')).body).toMatchObject({ title: 'A' });
-    for (const running of all) running.child.kill('SIGTERM');
-    expect(await Promise.all(all.map(({ ended }) => ended))).toEqual([0, 0, 0]);
-  });
-
-  test('of several processes at once: one changes the tables, all serve', async () => {
-    const project = await projectOf({ 'book.yaml': BOOKS }, fill);
-    project.write({ 'book.yaml': REBUILT });
-    const all = [1, 2, 3].map(() => compiled.run('server.js', [], project.environment));
-    for (const running of all) {
-      const { body } = await ask(await urlOf(running), 'GET /api/books/1');
-      expect(body).toMatchObject({ pages: '12' });
-    }
+    for (const url of await Promise.all(all.map(urlOf)))
+      expect((await ask(url, 'GET /api/books/1')).body).toMatchObject({ pages });
     for (const running of all) running.child.kill('SIGTERM');
     expect(await Promise.all(all.map(({ ended }) => ended))).toEqual([0, 0, 0]);
   });
