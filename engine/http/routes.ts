@@ -7,8 +7,7 @@ import { get, onceOf, parseIdentifier, type WriteOperation } from '../operations
 import * as table from '../operations/table.ts';
 import type { OperationEntry, OperationName, OperationPath } from '../operations/table.ts';
 import * as writes from '../operations/write.ts';
-import { faultyRequest, Problem, reworded, shortenedPath } from '../problem.ts';
-import { ON } from '../query/resolve.ts';
+import { Problem, reworded, shortenedPath } from '../problem.ts';
 import { type Answer, type HeaderMap, readAnswer, writeAnswer } from './answer.ts';
 import { readCsv, readNdjson, textOfLines } from './lines.ts';
 import { linkedList, SUMMARY, summaryServer } from './lists.ts';
@@ -28,16 +27,7 @@ const SERVERS: Readonly<Record<OperationName, Server>> = {
     if (result instanceof Promise) return result.then(({ json, tag }) => readAnswer(given, json, tag));
     return readAnswer(given, result.json, result.tag);
   },
-  create: (service, entry) => {
-    const creating = createServer(service, entry);
-    const upserting = SERVERS.upsert(service, entry);
-    return (exchange) => {
-      const { query } = exchange.target;
-      if (query === '' || !new URLSearchParams(query).has(ON)) return creating(exchange);
-      requireUpdates(service);
-      return upserting(exchange);
-    };
-  },
+  create: (service, entry) => writing(service, entry, service.queries.create, writes.create),
   upsert: (service, entry) => writing(service, entry, service.queries.upsert, writes.upsert),
   updateMany: (service, entry) => writing(service, entry, service.queries.write, writes.updateMany),
   deleteFound: (service, entry) => writing(service, entry, service.queries.remove, writes.deleteFound),
@@ -45,8 +35,6 @@ const SERVERS: Readonly<Record<OperationName, Server>> = {
   patch: (service, entry) => writing(service, entry, service.queries.write, writes.patch),
   delete: (service, entry) => writing(service, entry, service.queries.write, writes.deleteOne),
 };
-
-export const createServer: Server = (service, entry) => writing(service, entry, service.queries.write, writes.create);
 
 /** Serves an operation that writes. Faults of the head of a request are refused before its body is parsed. */
 function writing<Q>(
@@ -94,16 +82,6 @@ function bodyIn(exchange: Exchange, content: Content, shape: table.BodyShape, se
   const text = 'parsed' in content ? writes.textOf(content.parsed) : decode(content);
   const body = writes.readBody(text, shape, type, limits);
   return translate ? translate(body, exchange.identifier) : body;
-}
-
-function requireUpdates({ type, rights }: Service): void {
-  const { name, operations } = type;
-  if (!operations.has('update')) {
-    const message = `${name} does not offer updates, which "${ON}" asks for; leave it out`;
-    throw faultyRequest('invalid-query', [{ parameter: ON, code: 'not-offered', message }]);
-  }
-  if (!can(rights, type, 'update'))
-    throw new Problem('forbidden', `The token does not allow updates of ${name}, which ${ON}= asks for; leave it out`);
 }
 
 export const API_ROOT = '/api/';

@@ -238,9 +238,10 @@ async function writeItems(
 }
 
 /** Creates one record, or several, with all that is nested in them. */
-export const create: WriteOperation<WriteQuery> = async (context, given) => {
+export const create: WriteOperation<WriteQuery | UpsertQuery> = async (context, given) => {
   const { preconditions: mode } = context.type;
-  const { preconditions, body } = given;
+  const { preconditions, body, query } = given;
+  if ('unique' in query) return upsert(context, { ...given, query });
   if (body.isArray)
     conditions.refusePreconditions(preconditions, mode, 'new records have no entity tags yet: leave it out');
   const message = `"${ITEM_TAG}" is the tag of a record that is to be changed, and this one is to be made: leave it out`;

@@ -1,9 +1,9 @@
 /** Reads query strings into queries. All faults of a request are reported at once. */
 import { createCache, memoized } from '../memo.ts';
 import type { RecordType, UniqueMembers, Variant } from '../model/model.ts';
-import { namedUniques, relationsFor, type Rights } from '../model/rights.ts';
+import { can, namedUniques, relationsFor, type Rights } from '../model/rights.ts';
 import { didYouMean, nearest } from '../names.ts';
-import { type Fault, faultyRequest } from '../problem.ts';
+import { type Fault, faultyRequest, Problem } from '../problem.ts';
 import { resolveFilters } from './filters.ts';
 import type { DeleteQuery, ListQuery, QueryLimits, QueryReading, UpsertQuery, WriteQuery } from './list-query.ts';
 import { defaultOrder, orderBy, resolveCursor, resolveLimit, resolveOrder } from './paging.ts';
@@ -92,6 +92,7 @@ const KINDS = {
   remove: { plain: ['variant', DRY_RUN], conditions: true, resolve: readDelete },
   view: { plain: VIEW_PARAMETERS, conditions: 'can only be used with lists', resolve: resolveView },
   write: { plain: [...VIEW_PARAMETERS, DRY_RUN], conditions: NO_CHANGES, resolve: readWrite },
+  create: { plain: [...VIEW_PARAMETERS, DRY_RUN, ON], conditions: NO_CHANGES, resolve: readCreate },
   upsert: { plain: [...VIEW_PARAMETERS, DRY_RUN, ON], conditions: NO_CHANGES, resolve: readUpsert },
 } as const satisfies Record<string, QueryKind>;
 
@@ -172,6 +173,18 @@ function readList(reading: QueryReading): ListQuery {
 
 function readWrite(reading: QueryReading): WriteQuery {
   return { view: resolveView(reading), dryRun: resolveDryRun(reading) };
+}
+
+function readCreate(reading: QueryReading): WriteQuery | UpsertQuery {
+  const { names, plain, faults } = reading;
+  const { type, rights } = names;
+  if (!plain.has(ON)) return readWrite(reading);
+  const asked = `which "${ON}" asks for; leave it out`;
+  if (!type.operations.has('update'))
+    complainAbout(faults, ON)('not-offered', `${type.name} does not offer updates, ${asked}`);
+  else if (!can(rights, type, 'update'))
+    throw new Problem('forbidden', `The token does not allow updates of ${type.name}, ${asked}`);
+  return readUpsert(reading);
 }
 
 function readUpsert(reading: QueryReading): UpsertQuery {

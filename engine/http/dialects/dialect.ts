@@ -12,7 +12,7 @@ import { createQueryResolver } from '../../query/resolve.ts';
 import type { HttpDialectName } from '../../settings/settings.ts';
 import { framedList } from '../lists.ts';
 import type { ServeOperation, Server, Service } from '../request.ts';
-import { type Binding, BINDINGS, createRoutes, createServer, type Routes } from '../routes.ts';
+import { type Binding, BINDINGS, createRoutes, type Routes } from '../routes.ts';
 import { type HttpDialect, jsonServer, simpleRest } from './queries.ts';
 
 const DIALECTS: Readonly<Record<HttpDialectName, HttpDialect>> = {
@@ -58,7 +58,7 @@ const bindingsOf = (dialect: HttpDialect): readonly Binding[] =>
     const { path, method, body } = entry;
     if (path !== 'item' && (path === 'summary' || (method !== 'GET' && method !== 'POST'))) return [];
     const list: Server = (service) => framedList(service, dialect.frame, true);
-    const served = path === 'item' ? server : method === 'GET' ? list : createServer;
+    const served = path === 'collection' && method === 'GET' ? list : server;
     const translated: Server = (service, ...rest) => inOwnWords(served(service, ...rest), service.type, dialect);
     const json = body && path !== 'item' ? { body: { ...body, mediaTypes: [JSON_TYPE] } } : {};
     return [[{ ...entry, ...json, mediaTypes: [JSON_TYPE] }, translated]];
