@@ -107,7 +107,7 @@ export interface FieldType {
   /** The value for this time. A type that has it takes "default: now". */
   now?(time: Date): string;
   readonly columns: Readonly<Record<DialectName, ColumnType>>;
-  /** An unlikely value, different for each place: a record that gives up a unique value holds it for a moment. */
+  /** A value that no record is likely to have, for one that gives up its unique value within a write. */
   temporary?(index: number): JsonValue;
   /** An accepted value; seeds give different values, as far as the constraints allow. */
   good(shape: Shape, seed: number): JsonValue;
