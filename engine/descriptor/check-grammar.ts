@@ -39,7 +39,7 @@ export function checkGrammar(value: JsonValue): readonly Finding[] {
   if (compiled(value)) return [];
   const errors = (compiled.errors ?? []).slice(0, MAX_ERRORS);
   const findings = errors.flatMap((error) => {
-    const path = pathOf(error, value);
+    const path = pathOf(error);
     return textFinding(error, path) ?? explanations[error.keyword]?.(error, path) ?? [];
   });
   return withoutEchoes(withDisplaced(findings, value));
@@ -68,15 +68,9 @@ function displaced(value: JsonValue): readonly Finding[] {
   });
 }
 
-/** The steps of an `instancePath`, with the indices of lists as numbers. */
-function pathOf({ instancePath }: ErrorObject, value: JsonValue): YamlPath {
-  let node: unknown = value;
-  return unescapedSteps(instancePath).map((name) => {
-    const step = Array.isArray(node) ? Number(name) : name;
-    node = typeof node === 'object' && node !== null ? Object.getOwnPropertyDescriptor(node, step)?.value : undefined;
-    return step;
-  });
-}
+/** No name begins with a digit: steps of digits are indices of lists. */
+const pathOf = ({ instancePath }: ErrorObject): YamlPath =>
+  unescapedSteps(instancePath).map((step) => (/^\d+$/.test(step) ? Number(step) : step));
 
 /** Reports one fault for each key or value; a key that is missing because it is misspelt is reported as misspelt only. */
 function withoutEchoes(findings: readonly GrammarFinding[]): readonly Finding[] {
