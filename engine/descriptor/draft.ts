@@ -72,7 +72,7 @@ export function unreadable(where: FileLocator, name: string): TypeDraft {
   return { ...draftOf(where, { type: name }, []), isRead: false, operations: undefined };
 }
 
-/** A section may be misspelt, or a name in the wrong section. */
+/** The texts that may be names, in a section that is misspelt or faulty, or the name in the wrong section. */
 function namesHidden({ code, path }: Finding, value: JsonObject): readonly string[] {
   const [section = '', name] = path;
   if (code === 'misplaced-key' && path.length === 2) return [String(name)];
@@ -196,7 +196,7 @@ export function withoutFaults(
   });
 }
 
-/** Many fields share a schema. */
+/** Compiles each schema once: many fields share one. */
 function valueChecker(): Schema['accepts'] {
   const ajv = createAjv();
   const compiled = new Map<string, (value: JsonValue) => boolean>();

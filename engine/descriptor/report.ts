@@ -23,7 +23,7 @@ function format({ file, line, column, severity, code, message, frame }: Diagnost
   return `${printableText(file)}:${line}:${column} ${severity} ${code}\n${below.replace(/^/gm, '  ')}`;
 }
 
-/** A fault before its line is looked up. */
+/** A fault at a path of the descriptor, whose line is looked up later. */
 export interface Finding {
   readonly code: DiagnosticCode;
   readonly path: YamlPath;

@@ -1,4 +1,4 @@
-/** Descriptor files as YAML nodes, and the places of keys and values in them. */
+/** Descriptor files as YAML nodes, and the lines and columns of keys and values in them. */
 import {
   type Document,
   isAlias,
@@ -28,7 +28,7 @@ interface SourceLocation {
 
 export interface FileLocator {
   readonly file: string;
-  /** The place of a key or value, or of the nearest parent that exists. */
+  /** The location of a key or value, or of the nearest parent that exists. */
   locate(path: YamlPath, at: At): SourceLocation;
   /** A scalar as the file has it. */
   written(path: YamlPath): string;
@@ -121,7 +121,7 @@ const shown = (text: string): string => text.toWellFormed().split('\t').map(prin
 /** A tab stays a tab, so that the carets below line up. */
 const blank = (text: string): string => text.replaceAll(/[^\t]/gu, ' ');
 
-/** The line with carets under the place. `column`: 1-based, in UTF-16 code units. */
+/** The line with carets under the location. `column`: 1-based, in UTF-16 code units. */
 function frame(source: string, line: number, column: number, length: number): string {
   const start = column - 1;
   const from = source.length <= MAX_WIDTH ? 0 : Math.max(0, start - LEAD);

@@ -12,7 +12,7 @@ export interface TextFault {
 const NAME = /^[\p{L}_][\p{L}\p{N}_]*$/u;
 const MAX_NAME_BYTES = 60;
 const PATH = /^[a-z0-9][A-Za-z0-9_-]*$/;
-/** Keys of requests, in this case alone, and words in any case, such as PostgreSQL's system columns. */
+/** Keys of requests, which count in this case only; then words that count in any case, such as PostgreSQL's system columns. */
 const RESERVED = /^(limit|orderBy|__proto__)$/;
 const RESERVED_ANY_CASE = /^(_open|asc|desc|xmin|xmax|cmin|cmax|ctid|tableoid)$/i;
 /** Every JavaScript object has these: clients could not tell whether a record does. */

@@ -71,7 +71,7 @@ function alias(node: Node, name: string, walk: Conversion, depth: number): JsonV
 }
 
 function keyOf(key: Node, walk: Conversion): string | undefined {
-  // The operator, not the value.
+  // `null` is an operator of checks, not the value.
   if (isScalar(key) && key.source === 'null') return key.source;
   if (!isScalar(key) || key.value === null) {
     refuse(walk, 'not-json', key, 'a key must be text');

@@ -35,9 +35,9 @@ const AROUND_LATER = new RegExp(`([${unassigned}]+)`, 'u');
 const ASCII = /^[\0-\x7f]*$/;
 /** Code points that may combine with what is before them: marks, and the vowels and finals of Hangul. */
 const JOINING = String.raw`\p{M}\u1160-\u11ff`;
-/** Normalization takes time by the square of the marks behind one letter: a letter with so many loses them all. */
+/** Normalization takes time by the square of the combining marks of a letter: a letter with so many loses them all. */
 export const MAX_COMBINING_MARKS = 255;
-/** Only texts with so many marks can have such a pile: a composed letter hides up to three. */
+/** Only texts with so many marks in a row can have a letter with too many: a composed letter hides up to three. */
 export const MANY_COMBINING_MARKS = 250;
 const MANY_MARKS = new RegExp(`[${JOINING}]{${MANY_COMBINING_MARKS}}`, 'u');
 const EXCESS_MARKS = new RegExp(`[${JOINING}]{${MAX_COMBINING_MARKS},}`, 'gu');

@@ -24,7 +24,7 @@ export function inUtc(text: string): string {
 /** The sortable text on SQLite, without the `Z`, before which a fraction would sort wrongly. */
 export const sortable = (text: string): string => inUtc(text).slice(0, -1);
 
-/** SQL that depends on no setting of the session. */
+/** SQL whose result does not depend on settings of the session. */
 const postgresDate = (column: string, format: string): string => `to_char((${column})::date, '${format}')`;
 
 /** SQL: the text of a date in PostgreSQL. */

@@ -66,7 +66,7 @@ export interface ColumnType {
   readonly clock?: { readonly statement: string; readonly row: string; readonly given: ColumnSql };
   /** SQL of aggregates, if not SQL's own. Their results are read like the column. */
   readonly aggregates?: Partial<Readonly<Record<AggregateName, ColumnSql>>>;
-  /** SQL by which sums are ordered, if not as values are. */
+  /** SQL that sums are ordered by, if it is not `comparable`. */
   readonly sumOrder?: ColumnSql;
   /** SQL: an aggregate that picks one of the spellings of equal values. */
   readonly spelling?: ColumnSql;
@@ -90,7 +90,7 @@ export interface FieldType {
   /** Completes "… must be": "an integer from 0 to 9". */
   expected(shape: Shape): string;
   faults(shape: Shape): readonly KeywordFault[];
-  /** Keywords that are compared together: whether `after` accepts everything that `before` accepts. */
+  /** Keywords of which only all together tell whether `after` accepts everything that `before` accepts. */
   readonly together?: {
     readonly keywords: readonly string[];
     widens(before: Shape, after: Shape): boolean;

@@ -1,4 +1,4 @@
-/** Request bodies as JSON Schema, of which validation and OpenAPI write the parts in their own ways. */
+/** Request bodies as JSON Schema. Validation and OpenAPI each write its parts with their own keywords. */
 import { MAX_GIVEN_IDENTIFIER } from '../descriptor/descriptor.ts';
 import { ITEMS, type ItemShape, withNull } from '../field-types/field-type.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
@@ -13,11 +13,11 @@ export interface BodyWriting {
   orNull(schema: JsonObject): JsonObject;
   /** A key that no body may have. */
   readonly refused: JsonValue;
-  /** Either an identifier, or these keys. */
+  /** Requires the identifier of a record, or these keys. */
   linkedOr(type: RecordType, keys: readonly string[]): JsonObject;
 }
 
-/** The schema of a value; `write` completes it, and those of its items. */
+/** The schema of a value, with the keywords that `write` adds to it and to the schemas of its items. */
 export function valueSchema(value: ItemShape, write: (schema: JsonObject, value: ItemShape) => JsonObject): JsonObject {
   const item = value.type.item?.(value);
   const schema = { ...value.type.schema(value), ...(item ? { [ITEMS]: valueSchema(item, write) } : {}) };
@@ -75,7 +75,7 @@ export function relatedSchema(relation: Relation, record: JsonObject, write: Bod
 const requiredKeys = (type: RecordType): readonly string[] =>
   [...type.fields.values(), ...type.relations.values()].filter(({ required }) => required).map(({ name }) => name);
 
-/** The keys that a related record must have: its identifier (`link`), none, or its identifier or these keys. */
+/** A related record in a body must have its identifier (`link`), no key, or either its identifier or these keys. */
 export function relatedDemand(relation: Relation): 'link' | 'nothing' | readonly string[] {
   const { target, nested, owned, toMany, inverse } = relation;
   if (nested === 'link') return 'link';

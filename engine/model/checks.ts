@@ -1,4 +1,4 @@
-/** Rules across fields: resolved, written as descriptors do, and worded for people. */
+/** Checks across fields: made from descriptors, written as descriptors, and worded for people. */
 import {
   comparisonsIn,
   conditionsIn,
@@ -42,7 +42,7 @@ export function resolveCheck(descriptor: CheckDescriptor, fields: ReadonlyMap<st
 export const fieldsOf = ({ must, when = {} }: CheckRule): ReadonlySet<string> =>
   new Set([...comparisonsIn(must), ...comparisonsIn(when)].flatMap(({ field, other = field }) => [field, other]));
 
-/** The rule as a descriptor could write it; `nameOf` gives the name of each field there. */
+/** The rule as it stands in a descriptor whose names of fields `nameOf` gives. */
 export function ruleOf({ must, when }: Check, nameOf: (field: Field) => string = ({ name }) => name): CheckRule {
   const written = (conditions: readonly CheckCondition[]): ConditionsDescriptor => {
     const byField = Map.groupBy(

@@ -131,11 +131,11 @@ interface CheckGroup {
 export type CheckCondition = CheckComparison | CheckGroup;
 
 export interface Check {
-  /** If all of `when` hold, all of these must. */
+  /** Records that meet all conditions of `when` must meet all of these. */
   readonly must: readonly CheckCondition[];
   readonly when: readonly CheckCondition[];
   readonly message: string;
-  /** Faults point to it. */
+  /** The field that faults of this check point to. */
   readonly at: Field;
   readonly fields: readonly Field[];
 }
@@ -214,7 +214,7 @@ export const MAX_DEEP_RECORDS = 10_000;
 /** Maximum levels of relations in `include`. */
 export const MAX_INCLUDE_DEPTH = 4;
 
-/** A record that a request writes: its body, or an item of the array in it. */
+/** A record that a request writes: the body, or an item of an array in it. */
 export interface BodyRecord {
   readonly body: JsonObject;
   /** undefined for a new record. */
@@ -261,7 +261,7 @@ export function referredFirst(types: Iterable<RecordType>): readonly RecordType[
   return [...ordered];
 }
 
-// Types, fields and relations before and after a change.
+// The same types, fields and relations before and after a change of descriptors.
 
 export interface Renamed {
   readonly name: string;

@@ -80,7 +80,7 @@ export function unknownTypes({ types }: Model, { read, write }: Granted): readon
   return all.filter((name) => !types.has(name));
 }
 
-/** The part of a Model that a client sees, for documents. Requests use the one Model and the rights. */
+/** A Model of what a client may see, for documents. Requests use the one Model and ask for rights. */
 export function seenModel(model: Model, rights: Rights): Model {
   if (rights.key === '') return model;
   const types = new Map([...model.types].filter(([, type]) => can(rights, type, 'get')));

@@ -17,7 +17,7 @@ export const creationExample = (type: RecordType): JsonObject => ({
   ...nestedExamples([...type.relations.values()], 0),
 });
 
-/** With the first unique values that a client can name; links among them lead to the first record. */
+/** A new record whose unique values, the first that a client can name, are in the body; links lead to the first record. */
 export function upsertExample(type: RecordType): JsonObject {
   const links = (namedUniques(type)[0]?.members ?? []).flatMap((member) =>
     'target' in member ? [[member.name, { [member.target.identifier.name]: FIRST }] as const] : [],
@@ -58,7 +58,7 @@ export function recordExample(type: RecordType): JsonObject {
 
 const isWritable = ({ readOnly, generated }: Field): boolean => !readOnly && generated === undefined;
 
-/** Fields whose examples do not meet a check together: records hold their defaults instead. */
+/** Fields whose examples break a check together. Example records have their defaults instead. */
 const unfitFields = memoized((type: RecordType) =>
   unfitIn(type, Object.fromEntries([...type.fields.values()].map((field) => [field.name, ownExample(field)]))),
 );

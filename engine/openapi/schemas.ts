@@ -184,7 +184,7 @@ function usage({ target, toMany, nested, owned, required, link: at }: Relation):
 
 const ANYTHING = { type: ['boolean', 'object', 'array', 'number', 'string'], items: {} };
 
-/** A value of the field, in full: generators would make a type of each component. */
+/** The schema of a field in full, not as a component: generators would make a type of each component. */
 export function fieldValueSchema(field: Field, type: RecordType): JsonObject {
   const { title, readOnly, generated, sensitive, caseless, multiline, examples, valueTitles } = field;
   return {

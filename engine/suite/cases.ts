@@ -184,7 +184,7 @@ function badItems(field: Field): readonly JsonValue[] {
   return items && isFree ? [...limitsOf(items, items.type).beyond, ...items.type.bad(items)].slice(0, 5) : [];
 }
 
-/** Other values than those of a new record. */
+/** Values of read-only fields that differ from those of a new record. */
 const otherFixedValues = (type: RecordType): JsonObject =>
   valuesOf(
     type.defaultVariant.fields.filter((field) => field.readOnly && !field.generated),
@@ -259,7 +259,7 @@ const HOLDING: readonly OperatorName[] = ['eq', 'lte', 'gte', 'in'];
 const FAILING: readonly OperatorName[] = ['ne', 'lt', 'gt'];
 const LONGEST_OPERAND = 200;
 
-/** All conditions that hold, together, then any of those that fail. */
+/** First all conditions that hold are sent together, then all that fail, joined by `$any`. */
 async function filtered(context: Context, type: RecordType, field: Field): Promise<void> {
   const { id, record } = await context.obtain(type, { full: !field.readOnly });
   const value = record[field.name];
@@ -351,7 +351,7 @@ const isLinkable = ({ owned, link, target }: Relation): boolean =>
 const staysLinked = ({ owned, inverse, link }: Relation): boolean =>
   inverse?.owned === true || (link.at === 'target' && link.reference.required && !owned);
 
-/** Whether the field can change without regard to others. */
+/** Whether the field can change while all other fields stay as they are. */
 export const isIndependent = (type: RecordType, field: Field): boolean =>
   writable(type).includes(field) &&
   !field.unique &&

@@ -10,9 +10,9 @@ export interface Request {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: JsonValue;
-  /** In place of `body`, sent as it is. */
+  /** Sent as it is, instead of `body`. */
   readonly text?: string;
-  /** In place of the token of the run. */
+  /** Sent instead of the token of the run. */
   readonly token?: 'none' | 'unknown' | 'reader';
 }
 
@@ -27,9 +27,9 @@ export interface Expected {
   readonly parameters?: readonly string[];
 }
 
-/** Any value, but the key must be there. */
+/** Stands for any value of a key that must be there. */
 export const ANY: JsonObject = { $any: true };
-/** The key must not be there. */
+/** Stands for a key that must not be there. */
 export const ABSENT: JsonObject = { $absent: true };
 
 /** Clients cannot choose so large an identifier. */
@@ -141,7 +141,7 @@ function createClient({ url, token, readToken }: RunOptions): Send {
       await sleep(seconds * 1000);
       return send(request, waits + 1);
     }
-    // A service below a path puts it before addresses.
+    // A service at a path of its host puts this path before addresses.
     const headers = [...response.headers].map(([name, value]) => [name, value.replaceAll(`${prefix}api/`, '/api/')]);
     return { status, headers: Object.fromEntries(headers), text, body: parsedJson(text) ?? null };
   };
@@ -150,7 +150,7 @@ function createClient({ url, token, readToken }: RunOptions): Send {
 const shown = (value: JsonValue | undefined): string =>
   value === ANY ? 'any value' : value === undefined || value === ABSENT ? 'nothing' : JSON.stringify(value);
 
-/** A record (`type`) may have fields and relations that are not expected. */
+/** With `type`, the value is a record, which may have fields and relations that are not expected. */
 function compare(
   expected: JsonValue | undefined,
   actual: JsonValue | undefined,
@@ -248,7 +248,7 @@ function createTracker({ types }: Model) {
   return { made, remember };
 }
 
-/** Repeats, since one record may keep another. */
+/** Repeats, since a record may prevent the deletion of another one. */
 async function remove(records: readonly Address[], send: Send): Promise<void> {
   let left = records.filter(({ type }) => type.operations.has('delete')).toReversed();
   for (let before = Infinity; left.length > 0 && left.length < before;) {

@@ -1,4 +1,4 @@
-/** Bodies made from samples of field types, the records that a case needs, and what responses show of them. */
+/** Bodies made of samples of the field types, the records that a case needs, and how responses show them. */
 import { foldedValue } from '../field-types/case-folding.ts';
 import { listed, numeric, type Shape } from '../field-types/field-type.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
@@ -37,7 +37,7 @@ const isAlone = ({ indexes }: RecordType, field: Field): boolean =>
   field.unique ||
   indexes.some(({ unique, members }) => unique && members.every((one) => 'column' in one) && members[0] === field);
 
-/** Whether another record may have its unique values, because they are few. */
+/** Whether the samples of a unique field are so few that another record may have them. */
 export const isScarce = (type: RecordType): boolean =>
   [...type.fields.values()].some((field) => {
     const values = Array.from({ length: 20 }, (_, seed) => field.type.good(field, seed));
@@ -94,7 +94,7 @@ export function limitsOf(shape: Shape, type: Field['type']) {
 
 const MOST_VARIATIONS = 3000;
 
-/** Other values in these fields, one by one and together. */
+/** Bodies with other values in one or several of these fields. */
 export function variations(body: JsonObject, fields: readonly Field[]): readonly JsonObject[] {
   let all: readonly JsonObject[] = [body];
   for (const field of fields) {
@@ -227,7 +227,7 @@ function withoutRelations({ target }: Relation, value: JsonValue): JsonValue {
   return Array.isArray(value) ? value.map(plain) : plain(value);
 }
 
-/** Without the times and names that the service writes. */
+/** A record after a change, without the times and names that the service writes then. */
 export const changed = (type: RecordType, record: JsonObject, changes: JsonObject = {}): JsonObject =>
   Object.fromEntries(
     Object.entries({ ...record, ...changes }).filter(
