@@ -330,12 +330,9 @@ function isDefault(key: string, value: JsonValue): boolean {
 
 // Problems, each with the next step: an agent cannot read a manual in between.
 
-const WAIT = 'Wait as many seconds as retry_after says, then call again.';
-
-/** Only for problems whose message does not name the next step. */
+/** Only for problems whose next step depends on the code. */
 const NEXT: Readonly<Partial<Record<ProblemCode, string>>> = {
   'invalid-identifier': 'An identifier is a whole number from 1; list_records shows those that there are.',
-  unauthorized: 'Ask the operator of the service for a token.',
   'path-not-found': 'list_types shows the types that there are.',
   'record-not-found': 'list_records shows the records that there are.',
   'method-not-allowed': 'list_types shows what each type offers.',
@@ -344,20 +341,19 @@ const NEXT: Readonly<Partial<Record<ProblemCode, string>>> = {
   'invalid-reference': 'Link a record that exists: list_records of the related type shows them.',
   'idempotency-conflict': 'Use a new idempotency_key for another record.',
   'precondition-required': 'Call get_record first, and send its etag.',
-  'rate-limited': WAIT,
-  'internal-error': 'This is a fault of the service. Tell the user; its log says more.',
   'statement-timeout': 'Ask for less: a smaller limit, a filter on an indexed field, or fewer relations.',
-  'refused-by-database': 'A rule of the database refuses this write. Tell the user what the message says.',
-  'missing-privilege': 'Tell the user that the service lacks a privilege in its database.',
-  'storage-busy': WAIT,
-  overloaded: WAIT,
   'outcome-unknown':
     'Read the record again to see whether it was written. A create with an idempotency_key can be repeated safely.',
-  'storage-full': 'Tell the user that the disk of the service is full.',
 };
 
 function nextStep({ code, status, message, errors, retryAfter }: Problem, { withheld }: AgentRights): object {
-  const missing = `${withheld} Do not try again; tell the user which right is missing.`;
+  const correct = 'Correct what the message names; describe_type shows the fields, relations and rules.';
+  const wait = 'Wait as many seconds as retry_after says, then call again.';
+  const general = retryAfter !== undefined ? wait : status < 500 ? correct : 'Tell the user what the message says.';
+  const next =
+    code === 'forbidden'
+      ? `${withheld} Do not try again; tell the user which right is missing.`
+      : (NEXT[code] ?? general);
   return {
     problem: code,
     status,
@@ -365,10 +361,7 @@ function nextStep({ code, status, message, errors, retryAfter }: Problem, { with
     errors: errors.length > 0 ? errors.slice(0, MAX_ERRORS).map(faultInTools) : undefined,
     errorCount: errors.length > MAX_ERRORS ? errors.length : undefined,
     retry_after: retryAfter,
-    next:
-      code === 'forbidden'
-        ? missing
-        : (NEXT[code] ?? 'Correct what the message names; describe_type shows the fields, relations and rules.'),
+    next,
   };
 }
 
