@@ -57,16 +57,17 @@ export interface WriteResult {
 
 /** Runs the work again if the tables have changed meanwhile: then it finds the new model. */
 export function withCurrentModel<T>(work: () => T | Promise<T>): T | Promise<T> {
-  const again = (error: unknown): T | Promise<T> => {
-    if (error instanceof Outdated) return work();
-    throw error;
-  };
   try {
     const result = work();
-    return result instanceof Promise ? result.catch(again) : result;
+    return result instanceof Promise ? result.catch((error: unknown) => retried(error, work)) : result;
   } catch (error) {
-    return again(error);
+    return retried(error, work);
   }
+}
+
+function retried<T>(error: unknown, work: () => T): T {
+  if (error instanceof Outdated) return work();
+  throw error;
 }
 
 export function parseIdentifier(text: string): number {
