@@ -187,7 +187,7 @@ const fitReporter =
 
 const MAX_NAMED = 20;
 
-function reportTables(log: Log, { standing: { state, last, own }, made, kept, others }: PreparedTables): void {
+function reportTables(log: Log, { history: { state, last, own }, made, kept, others }: PreparedTables): void {
   if (made.length > 0)
     log.info({ model: last, steps: made.length, made: made.slice(0, MAX_NAMED) }, 'the tables were changed');
   if (state === 'behind')

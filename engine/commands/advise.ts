@@ -103,7 +103,7 @@ function missingIndex(type: RecordType, query: string): readonly Member[] | unde
   const ordered = sortedMembers(type, words).filter((member) => !equal.has(member));
   // Databases often prefer an index of the order to one of a range.
   const all = [...equal, ...(ordered.length > 0 ? ordered : [...listed].slice(0, 1))].slice(0, MAX_MEMBERS);
-  const isThere = type.indexes.some(({ members }) => all.every((member, place) => members[place] === member));
+  const isThere = type.indexes.some(({ members }) => all.every((member, at) => members[at] === member));
   // A relation alone needs no advice: every foreign key has an index.
   const needsNone = all.every((member) => 'link' in member) && all.length < 2;
   return all.length === 0 || isThere || needsNone ? undefined : all;

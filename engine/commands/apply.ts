@@ -4,7 +4,7 @@ import { CallerGone, callerUntil } from '../edge/caller.ts';
 import type { Model } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import { StartError } from '../problem.ts';
-import { NO_MODEL, type Standing } from '../storage/migrate/applied.ts';
+import { NO_MODEL, type History } from '../storage/migrate/applied.ts';
 import { applyPlan, createEngineTables, ownView, planFor } from '../storage/migrate/apply.ts';
 import {
   type Assessed,
@@ -34,9 +34,9 @@ export const plan = command(
   0,
   async ({ allow = [], back = false, sql = false, json }, _, { schemaDirectory, databaseUrl }) => {
     const looked = await look(readModel(schemaDirectory), databaseAt(databaseUrl), new Set(allow), back);
-    const { standing, steps, drift, others } = looked;
+    const { history, steps, drift, others } = looked;
     if (json) {
-      const behind = standing && { database: standing.last ?? null, serves: standing.own?.number ?? null };
+      const behind = history && { database: history.last ?? null, serves: history.own?.number ?? null };
       print(JSON.stringify({ ...planAsJson(steps, drift, sql, others), behind }, null, 2));
     } else print(format(looked, sql));
     if (drift.length > 0 || steps.some(({ state }) => state === 'blocked' || state === 'unclear')) return 1;
@@ -46,7 +46,7 @@ export const plan = command(
 
 interface Looked {
   /** Set if newer descriptors were applied to the database since. */
-  readonly standing?: Standing;
+  readonly history?: History;
   readonly steps: readonly Assessed[];
   readonly drift: readonly Drift[];
   readonly isThere: boolean;
@@ -62,29 +62,29 @@ async function look(model: Model, database: Location, allowed: ReadonlySet<strin
   const driver = await database.open();
   try {
     const found = await planFor(model, driver, allowed);
-    const { standing, applied, catalogue } = found;
+    const { history, applied, catalogue } = found;
     const looked = { drift: driftOf(applied, catalogue), others: othersIn(applied, catalogue), isThere: true };
-    if (standing.state !== 'behind' || back) return { ...looked, steps: await assessIn(found, driver, allowed) };
+    if (history.state !== 'behind' || back) return { ...looked, steps: await assessIn(found, driver, allowed) };
     // Throws a StartError if a start could not serve the tables.
-    ownView(model, standing);
-    return { ...looked, steps: [], standing };
+    ownView(model, history);
+    return { ...looked, steps: [], history };
   } finally {
     await driver.close();
   }
 }
 
-function format({ steps, drift, standing, others, isThere }: Looked, sql: boolean): string {
-  const told = (made: readonly Assessed[]): readonly string[] =>
+function format({ steps, drift, history, others, isThere }: Looked, sql: boolean): string {
+  const legend = (made: readonly Assessed[]): readonly string[] =>
     made.every(({ state }) => state === 'ready') ? [] : ['', LEGEND];
   return [
-    ...(standing ? [behind(standing)] : []),
-    ...formatPlan(steps, told, { sql, notes: isThere }),
+    ...(history ? [behind(history)] : []),
+    ...formatPlan(steps, legend, { sql, notes: isThere }),
     ...(others.length === 0 ? [] : ['', formatOthers(others)]),
     ...(drift.length === 0 ? [] : ['', formatDrift(drift)]),
   ].join('\n');
 }
 
-const behind = ({ last, own }: Standing): string =>
+const behind = ({ last, own }: History): string =>
   `The database has model ${last ?? 0}. These descriptors were model ${own?.number ?? 0}: a start serves its own view of the tables.`;
 
 const APPLY =
@@ -102,7 +102,7 @@ export const apply = command(
       const { steps, backup, isTakenBack } = await driver.exclusively(async () => {
         const allowed = new Set(allow);
         const found = await planFor(model, driver, allowed);
-        if (!back) refuseBehind(model, found.standing);
+        if (!back) refuseBehind(model, found.history);
         refuseUnknown(allow, [await planFor(model, driver), found]);
         await createEngineTables(driver);
         const applied = await applyPlan(found, driver, allowed, watch);
@@ -134,12 +134,12 @@ const STOPPED =
   'Stopped. Clients see the tables as before, or as they should be. What is done is kept: run the same command again to go on, or apply other descriptors to take it back.';
 
 /** Older descriptors, applied by mistake, would undo the changes of newer instances. */
-function refuseBehind(model: Model, standing: Standing): void {
-  if (standing.state !== 'behind') return;
+function refuseBehind(model: Model, history: History): void {
+  if (history.state !== 'behind') return;
   // Throws a StartError if a start could not serve the tables.
-  ownView(model, standing);
+  ownView(model, history);
   throw new StartError(
-    `${behind(standing)} To go back on purpose, look at "records plan --back", and use --back here too. Nothing was changed.`,
+    `${behind(history)} To go back on purpose, look at "records plan --back", and use --back here too. Nothing was changed.`,
   );
 }
 

@@ -52,9 +52,9 @@ Triggers and views run as part of what the service does. Restore it with --force
 async function fits(settings: Settings, from: string, copy: string): Promise<void> {
   const assessed = withDatabase({ ...settings, databaseUrl: `sqlite:${copy}` }, async (model, driver) => {
     const plan = await planFor(model, driver);
-    if (plan.standing.state !== 'behind') return assessIn(plan, driver, new Set());
+    if (plan.history.state !== 'behind') return assessIn(plan, driver, new Set());
     // The copy was made for newer descriptors: throws a StartError if a start could not serve it.
-    ownView(model, plan.standing);
+    ownView(model, plan.history);
     return [];
   });
   const steps = await assessed.catch((error: unknown) => {

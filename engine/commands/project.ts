@@ -39,14 +39,14 @@ const IGNORED = ['node_modules/', 'data/'];
 export const init = command(INIT, {}, 0, async (_, __, { schemaDirectory }) => {
   const manifest = readManifest();
   const hasDescriptors = existsSync(schemaDirectory) && findDescriptors(schemaDirectory).length > 0;
-  const said = [
+  const lines = [
     ...(hasDescriptors
       ? [`Kept ${schemaDirectory}, which has descriptors`]
       : [`Wrote ${writeDescriptor(TYPE, schemaDirectory)}`, writeNew(TEST_FILE, testOf(schemaDirectory))]),
     writeIgnored(),
     ...addScripts(manifest),
   ];
-  print([...said, '', 'Next: "npm start" serves the records, "npm test" runs the test.'].join('\n'));
+  print([...lines, '', 'Next: "npm start" serves the records, "npm test" runs the test.'].join('\n'));
   return 0;
 });
 
@@ -71,15 +71,15 @@ function addScripts({ text, value, scripts }: ReturnType<typeof readManifest>): 
   const isNew = !existsSync(MANIFEST);
   const added = Object.entries(SCRIPTS).filter(([name]) => isFree(name));
   const kept = Object.keys(SCRIPTS).filter((name) => !isFree(name));
-  const saidKept = kept.map((name) => `Kept the npm script "${name}"`);
-  if (added.length === 0) return saidKept;
+  const keptScripts = kept.map((name) => `Kept the npm script "${name}"`);
+  if (added.length === 0) return keptScripts;
   const next = { ...value, scripts: { ...scripts, ...Object.fromEntries(added) } };
   const indent = /^([ \t]+)"/m.exec(text)?.[1] ?? '  ';
   writeFileSync(MANIFEST, `${JSON.stringify(next, null, indent)}\n`);
   return [
     ...(isNew ? [`Wrote ${MANIFEST}`] : []),
     `Added npm scripts: ${added.map(([name]) => name).join(', ')}`,
-    ...saidKept,
+    ...keptScripts,
   ];
 }
 

@@ -64,7 +64,7 @@ async function together(settings: Settings): Promise<number> {
 async function work(settings: Settings): Promise<number> {
   const { stopMessage, tellReady } = await loadWorkers();
   // The message may come before the worker serves.
-  const told = stopMessage();
+  const stopping = stopMessage();
   const serving = await serve({ ...settings, waits: true }).catch((error: unknown) => {
     // The channel to the first process would keep this one alive.
     setImmediate(() => process.exit(1));
@@ -73,7 +73,7 @@ async function work(settings: Settings): Promise<number> {
   const { warnings } = serving.engine;
   if (warnings.length > 0 && workerNumber === 1) printError(formatDiagnostics(warnings));
   tellReady({ url: serving.url, model: await modelOf(serving) });
-  await told;
+  await stopping;
   const code = await stop(serving.close, createLog(settings));
   if (process.connected) process.disconnect();
   return code;

@@ -101,8 +101,8 @@ const MOST_REPORTED = 100_000;
 const MAX_POINTER = 200;
 
 function textOf({ line, fault }: LineFault): string {
-  const place = 'pointer' in fault && fault.pointer !== '' ? ` ${shortened(fault.pointer, MAX_POINTER)}` : '';
-  return `Line ${line}${place}: ${fault.message}`;
+  const pointer = 'pointer' in fault && fault.pointer !== '' ? ` ${shortened(fault.pointer, MAX_POINTER)}` : '';
+  return `Line ${line}${pointer}: ${fault.message}`;
 }
 
 function writeReport(file: NewFile | undefined, faults: readonly LineFault[]): void {

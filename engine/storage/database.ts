@@ -32,7 +32,7 @@ import { isOutage, MissingObject, Outdated, unavailable } from './unavailable.ts
 
 export interface Database extends Driver {
   /** Sets the model that the tables are compared with: that of the descriptors, with the names of the tables. */
-  hold(placed: Model): Promise<void>;
+  hold(mapped: Model): Promise<void>;
   served(): Model;
   requireFit(): Promise<void>;
   usageOf(server: string): readonly ServerUsage[];
@@ -193,8 +193,8 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
       }),
     snapshot,
     ping: () => watched(() => driver.ping()),
-    hold: async (placed) => {
-      fit.hold(placed);
+    hold: async (mapped) => {
+      fit.hold(mapped);
       if (!inEachSnapshot) timer = setInterval(look, SCHEMA_CHECK_INTERVAL_MS).unref();
       await check();
     },
@@ -322,7 +322,7 @@ export const SCHEMA_CHECK_INTERVAL_MS = 1000;
 function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, look: () => Promise<void>) {
   const { quote, name: dialect, revision } = driver.dialect;
   const current: Statement = { sql: revision.sql };
-  let placed: Model | undefined;
+  let mapped: Model | undefined;
   let served: Model | undefined;
   let atStart: AppliedModel | undefined;
   let known: SqlValue | undefined;
@@ -337,7 +337,7 @@ function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, look: 
   ];
 
   function check(reader: Reader): Awaitable<void> {
-    if (placed === undefined) return;
+    if (mapped === undefined) return;
     const changed = (now: SqlValue | undefined): Awaitable<void> => (now === known ? undefined : renew(now, reader));
     const now = reader.value(current, []);
     return now instanceof Promise ? now.then(changed) : changed(now);
@@ -349,10 +349,10 @@ function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, look: 
       if (error instanceof StartError) return NO_MODEL;
       throw error;
     });
-    if (placed === undefined) return;
+    if (mapped === undefined) return;
     const before = [misfitting(false), misfitting(true)];
     known = now;
-    ({ model: served, misfits } = servedModel(placed, tables));
+    ({ model: served, misfits } = servedModel(mapped, tables));
     const [unfit, narrower] = [misfitting(false), misfitting(true)];
     atStart ??= tables;
     isSame = isDeepStrictEqual(atStart, tables);
@@ -397,13 +397,13 @@ function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, look: 
       if (error instanceof Problem && error.code === 'missing-privilege') isMissing = true;
       // A newer version may have narrowed a column while the statement waited for its table.
       const isRefused = error instanceof Problem && error.code === 'refused-by-database';
-      if (placed === undefined || (!lacks && !isRefused && EXPECTED.some((kind) => error instanceof kind))) throw error;
+      if (mapped === undefined || (!lacks && !isRefused && EXPECTED.some((kind) => error instanceof kind))) throw error;
       await look();
       isMissing ||= lacks && isSame;
       if (isSame || (isRefused && misfits.length === 0)) throw error;
       throw misfits.length > 0 ? unavailable('changed', error) : new Outdated(error);
     },
-    hold: (model: Model): void => void (placed = model),
+    hold: (model: Model): void => void (mapped = model),
     served: (): Model => {
       if (served === undefined) throw new Error('the tables have not been read yet');
       return served;

@@ -44,11 +44,11 @@ export async function openStorage(
   const driver = createDatabase(await (waits ? insisting(open, url, log) : open()), observer);
   try {
     const prepared = await driver.exclusively(() => prepare(model, driver, { migrate, clock }));
-    const { placed, standing } = prepared;
-    await driver.hold(placed);
+    const { mapped, history } = prepared;
+    await driver.hold(mapped);
     const reads = createReads(driver);
     const replicas = readUrl === '' ? [] : await databaseAt(readUrl).replicas(options);
-    const { answers, drivers } = createReplicaReads(reads, replicas, placed, observer);
+    const { answers, drivers } = createReplicaReads(reads, replicas, mapped, observer);
     const { get, page, stream, summary } = readUrl === '' ? reads : answers;
     const store: Store = {
       ...createWrites(driver, reads, { served: driver.served, writeRows, clock }),
@@ -59,7 +59,7 @@ export async function openStorage(
       ready: async () => {
         await driver.ping();
         await driver.requireFit();
-        return { database: await currentNumber(driver), serves: standing.own?.number ?? 0 };
+        return { database: await currentNumber(driver), serves: history.own?.number ?? 0 };
       },
       usage: () => [
         ...driver.usageOf('primary'),
@@ -123,16 +123,16 @@ export function databaseAt(url: string): Location {
   };
 }
 
-/** A replica answers a read if it has what the client has seen before; else the primary does. `placed`: see Database.hold. */
+/** A replica answers a read if it has what the client has seen before; else the primary does. `mapped`: see Database.hold. */
 function createReplicaReads(
   primary: Reads,
   replicas: readonly Replica[],
-  placed: Model,
+  mapped: Model,
   { onStatement, onWait, log }: DatabaseObserver,
 ) {
   const all = replicas.map(({ driver: inner, covers }) => {
     const driver = createDatabase(inner, { onStatement, onWait, log });
-    driver.hold(placed).catch(() => undefined);
+    driver.hold(mapped).catch(() => undefined);
     return { driver, covers, reads: createReads(driver) };
   });
   let turn = 0;

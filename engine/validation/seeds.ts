@@ -21,8 +21,8 @@ import type { Fault } from '../problem.ts';
 import { unmetBy } from '../query/operators.ts';
 import { byRecord, type TypeValidators } from './compile.ts';
 
-/** A place of the seeds that names a record. */
-interface SeedPlace {
+/** A record that the seeds name. */
+interface SeedNode {
   readonly file: DescriptorFile;
   readonly type: RecordType;
   /** The identifier of the record, or a negative number that no other one has. */
@@ -46,16 +46,16 @@ export function checkSeeds(
     const invalid = validatorsOf(type).create(type.defaultVariant)(records);
     const invalidIn = byRecord(records, invalid);
     const valid = records.filter(({ pointer }) => invalidIn(pointer).length === 0);
-    return [{ file, type, records, invalid, places: placesIn(file, type, valid) }];
+    return [{ file, type, records, invalid, nodes: nodesIn(file, type, valid) }];
   });
   const inOrder = seeds.toSorted((a, b) => order.indexOf(a.type) - order.indexOf(b.type));
-  const repeated = repeatedIn(inOrder.flatMap(({ places }) => places));
-  return seeds.flatMap(({ file, type, records, invalid, places }) => {
+  const repeated = repeatedIn(inOrder.flatMap(({ nodes }) => nodes));
+  return seeds.flatMap(({ file, type, records, invalid, nodes }) => {
     const together = repeated.flatMap(([at, fault]) => (at === file ? fault : []));
-    const faultsIn = byRecord(records, [...invalid, ...cyclesIn(places), ...together]);
+    const faultsIn = byRecord(records, [...invalid, ...cyclesIn(nodes), ...together]);
     return records.flatMap(({ body, pointer }) => {
       const faults = faultsIn(pointer);
-      const within = places.filter((place) => `${place.pointer}/`.startsWith(`${pointer}/`));
+      const within = nodes.filter((node) => `${node.pointer}/`.startsWith(`${pointer}/`));
       return (faults.length > 0 ? faults : unmetIn(type, within, order)).map((fault) => {
         const path: YamlPath = ['seed', ...('pointer' in fault ? unescapedSteps(fault.pointer) : [])];
         const [, , name = '', ...inside] = path;
@@ -73,18 +73,18 @@ export function checkSeeds(
 
 let unnamed = 0;
 
-/** Every place of the seeds that names a record, a record before what is nested in it. */
-function placesIn(file: DescriptorFile, root: RecordType, records: readonly BodyRecord[]): readonly SeedPlace[] {
-  const places: SeedPlace[] = [];
-  const visit = (type: RecordType, body: JsonObject, pointer: string, isNew: boolean): SeedPlace => {
+/** Every record that the seeds name, each before what is nested in it. */
+function nodesIn(file: DescriptorFile, root: RecordType, records: readonly BodyRecord[]): readonly SeedNode[] {
+  const nodes: SeedNode[] = [];
+  const visit = (type: RecordType, body: JsonObject, pointer: string, isNew: boolean): SeedNode => {
     const key = identifierIn(body, type) ?? (unnamed -= 1);
-    const place: SeedPlace = { file, type, key, isNew, body, pointer, links: new Map() };
-    places.push(place);
+    const node: SeedNode = { file, type, key, isNew, body, pointer, links: new Map() };
+    nodes.push(node);
     for (const [name, value] of Object.entries(body)) {
       const relation = type.relations.get(name);
       if (!relation) continue;
       const { target, owned, toMany, inverse } = relation;
-      if (value === null) place.links.set(relation, null);
+      if (value === null) node.links.set(relation, null);
       for (const [index, item] of (toMany ? (value as readonly JsonValue[]) : [value ?? null]).entries()) {
         if (!isObject(item)) continue;
         const at = `${pointer}/${escapeStep(name)}`;
@@ -92,39 +92,39 @@ function placesIn(file: DescriptorFile, root: RecordType, records: readonly Body
         const isMade = identifierIn(item, target) === undefined && (toMany || !owned || isNew);
         const child = visit(target, item, toMany ? `${at}/${index}` : at, isMade);
         if (inverse && !child.links.has(inverse)) child.links.set(inverse, key);
-        if (!toMany) place.links.set(relation, child.key);
+        if (!toMany) node.links.set(relation, child.key);
       }
     }
-    return place;
+    return node;
   };
   for (const { body, pointer } of records) visit(root, body, pointer, true);
-  return places;
+  return nodes;
 }
 
-function cyclesIn(places: readonly SeedPlace[]): readonly Fault[] {
+function cyclesIn(nodes: readonly SeedNode[]): readonly Fault[] {
   const message = 'This link closes a cycle of new records; leave it out, and set it once they are there';
-  const made = new Map(places.filter(({ isNew }) => isNew).map((place) => [`${place.type.name} ${place.key}`, place]));
-  const [begun, path] = [new Set<SeedPlace>(), new Set<SeedPlace>()];
-  const follow = (place: SeedPlace): readonly Fault[] => {
-    if (begun.has(place)) return [];
-    begun.add(place);
-    path.add(place);
-    const faults = [...place.links].flatMap(([{ link, name, target }, key]) => {
+  const made = new Map(nodes.filter(({ isNew }) => isNew).map((node) => [`${node.type.name} ${node.key}`, node]));
+  const [begun, path] = [new Set<SeedNode>(), new Set<SeedNode>()];
+  const follow = (node: SeedNode): readonly Fault[] => {
+    if (begun.has(node)) return [];
+    begun.add(node);
+    path.add(node);
+    const faults = [...node.links].flatMap(([{ link, name, target }, key]) => {
       const next = link.at === 'source' ? made.get(`${target.name} ${key ?? ''}`) : undefined;
-      if (!next || next === place) return [];
-      const pointer = `${place.pointer}/${escapeStep(name)}`;
+      if (!next || next === node) return [];
+      const pointer = `${node.pointer}/${escapeStep(name)}`;
       return path.has(next) ? [{ pointer, code: 'cycle', message }] : follow(next);
     });
-    path.delete(place);
+    path.delete(node);
     return faults;
   };
   return [...made.values()].flatMap(follow);
 }
 
 /** Unmet checks of new records, and links to seeds of types that come later. */
-function unmetIn(type: RecordType, places: readonly SeedPlace[], order: readonly RecordType[]): readonly Fault[] {
+function unmetIn(type: RecordType, nodes: readonly SeedNode[], order: readonly RecordType[]): readonly Fault[] {
   const later = new Set(order.slice(order.indexOf(type) + 1));
-  return places.flatMap(({ type: of, key, isNew, body, pointer: at }) => {
+  return nodes.flatMap(({ type: of, key, isNew, body, pointer: at }) => {
     const { name } = of.identifier;
     if (later.has(of) && of.seed.some((seed) => seed[name] === key)) {
       const message = `${of.name} ${key} is not there yet: the seeds of ${of.name} come after those of ${type.name}, which it refers to; link it from there, or through an API request`;
@@ -137,37 +137,37 @@ function unmetIn(type: RecordType, places: readonly SeedPlace[], order: readonly
 }
 
 /** Unique values that two records have, nested ones included, at the second record. */
-function repeatedIn(all: readonly SeedPlace[]): readonly (readonly [DescriptorFile, Fault])[] {
+function repeatedIn(all: readonly SeedNode[]): readonly (readonly [DescriptorFile, Fault])[] {
   return [...Map.groupBy(all, ({ type }) => type)].flatMap(([type, ofType]) => {
     const records = [...Map.groupBy(ofType, ({ key }) => key).values()];
     return uniqueIndexes(type).flatMap(({ members }) => {
       const order = members.map((member) => ('link' in member ? integer : member.type).compare);
-      const valued = records.map((places) => ({ places, values: members.map((member) => valueIn(member, places)) }));
+      const valued = records.map((nodes) => ({ nodes, values: members.map((member) => valueIn(member, nodes)) }));
       type Valued = (typeof valued)[number];
       const compared = (one: Valued, other: Valued): number =>
         order.reduce((sign, compare, at) => sign || compare(one.values[at] ?? null, other.values[at] ?? null), 0);
       const sorted = valued.filter(({ values }) => !values.includes(null)).toSorted(compared);
       return sorted.flatMap((one, at) => {
-        const [before, [earlier] = []] = [sorted[at - 1], sorted[at - 1]?.places];
+        const [before, [earlier] = []] = [sorted[at - 1], sorted[at - 1]?.nodes];
         if (!before || !earlier || compared(before, one) !== 0) return [];
         const [first] = members;
-        const naming = first && one.places.findLast(({ body }) => Object.hasOwn(body, first.name));
-        const { file, pointer } = naming ?? one.places[0] ?? earlier;
+        const naming = first && one.nodes.findLast(({ body }) => Object.hasOwn(body, first.name));
+        const { file, pointer } = naming ?? one.nodes[0] ?? earlier;
         const who = earlier.key < 0 ? `another ${type.name} of the seeds` : `the seed record ${earlier.key}`;
         const message = `${who} has this value of ${members.map(({ name }) => `"${name}"`).join(' and ')} already`;
-        const place = naming ? `${pointer}/${escapeStep(first.name)}` : pointer;
-        return [[file, { pointer: place, code: 'unique', message }] as const];
+        const where = naming ? `${pointer}/${escapeStep(first.name)}` : pointer;
+        return [[file, { pointer: where, code: 'unique', message }] as const];
       });
     });
   });
 }
 
-/** The last value that a place gives, or the default of a new record; null if it is unknown. */
-function valueIn(member: UniqueMembers['members'][number], places: readonly SeedPlace[]): JsonValue {
-  if ('link' in member) return places.flatMap(({ links }) => links.get(member) ?? []).at(-1) ?? null;
+/** The last value that a node gives, or the default of a new record; null if it is unknown. */
+function valueIn(member: UniqueMembers['members'][number], nodes: readonly SeedNode[]): JsonValue {
+  if ('link' in member) return nodes.flatMap(({ links }) => links.get(member) ?? []).at(-1) ?? null;
   const { name, generated, isNowByDefault, caseless, default: value } = member;
-  const last = places.findLast(({ body }) => Object.hasOwn(body, name));
-  const isDefault = !isNowByDefault && places.some(({ isNew }) => isNew);
+  const last = nodes.findLast(({ body }) => Object.hasOwn(body, name));
+  const isDefault = !isNowByDefault && nodes.some(({ isNew }) => isNew);
   const given = (last ? last.body[name] : isDefault ? value : null) ?? null;
   return generated || given === null ? null : caseless ? foldedValue(given) : given;
 }

@@ -120,8 +120,8 @@ async function olderOutcome(project: Project, before: Scenario['before'], after:
   const model = readModel(project.directory);
   const driver = await databaseAt(project.database.url).open();
   try {
-    const { model: placed, applied } = await planFor(model, driver);
-    const served = servedModel(placed, applied);
+    const { model: mapped, applied } = await planFor(model, driver);
+    const served = servedModel(mapped, applied);
     if (served.misfits.some(({ isReadable }) => !isReadable)) return 'refuse';
     return served.misfits.length > 0 ? 'read' : undefined;
   } finally {

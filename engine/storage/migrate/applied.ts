@@ -183,7 +183,7 @@ function parseApplied(text: string): AppliedModel {
   );
 }
 
-export interface Standing {
+export interface History {
   /** current: applied last. behind: the last model was applied for the first time after this one. new: all others. */
   readonly state: 'new' | 'current' | 'behind';
   readonly digest: string;
@@ -193,7 +193,7 @@ export interface Standing {
   readonly own: { readonly number: number; readonly applied: AppliedModel } | undefined;
 }
 
-export async function standingOf(model: Model, driver: Driver): Promise<Standing> {
+export async function historyOf(model: Model, driver: Driver): Promise<History> {
   const tables = await driver.existing();
   const digest = digestOf(model, appliedModel(model, driver.dialect));
   const applied = tables.includes(MODEL_TABLE) ? await readAppliedModel(driver) : NO_MODEL;
@@ -214,7 +214,7 @@ export const currentNumber = async (reader: Reader): Promise<number> =>
 
 export async function remember(
   writer: Writer,
-  { applied: before, last = 0, digest }: Standing,
+  { applied: before, last = 0, digest }: History,
   applied: AppliedModel,
   { revision }: Pick<Dialect, 'revision'>,
 ): Promise<void> {

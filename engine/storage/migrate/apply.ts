@@ -7,27 +7,27 @@ import { SCHEMA_CHECK_INTERVAL_MS } from '../database.ts';
 import type { Driver, Reader, Writer } from '../driver.ts';
 import { engineTables, SEED_TABLE } from '../tables.ts';
 import type { Clock } from '../write/values.ts';
-import { readAppliedModel, remember, type Standing, standingOf } from './applied.ts';
+import { readAppliedModel, remember, type History, historyOf } from './applied.ts';
 import { assess, type Assessed, assessIn, blockers, formatRefusal } from './assess.ts';
 import { type Catalogue, driftOf, othersIn, ownIndexes, readCatalogue } from './catalogue.ts';
 import { type Follower, UNWATCHED } from './driver.ts';
-import { placedModel } from './place.ts';
+import { mappedModel } from './mapping.ts';
 import { createPlan } from './plan.ts';
 import { insertSeeds, readSeeded } from './seeds.ts';
 import { servedModel } from './served.ts';
 import { isReadOtherwise, isSeed, type Plan, stepId } from './steps.ts';
 
-interface StandingPlan extends Plan {
-  readonly standing: Standing;
+interface HistoryPlan extends Plan {
+  readonly history: History;
   readonly catalogue: Catalogue;
 }
 
 export interface PreparedTables {
-  /** The model that this instance serves: `placed`, restricted to what the tables can hold. */
+  /** The model that this instance serves: `mapped`, restricted to what the tables can hold. */
   readonly model: Model;
   /** The model of the descriptors with the names of its tables and columns. */
-  readonly placed: Model;
-  readonly standing: Standing;
+  readonly mapped: Model;
+  readonly history: History;
   readonly made: readonly string[];
   readonly kept: readonly string[];
   readonly others: readonly string[];
@@ -56,16 +56,16 @@ async function prepareOnce(
   driver: Driver,
   { migrate = true, seeds = true, clock }: Preparation,
 ): Promise<PreparedTables> {
-  const found = await standingOf(model, driver);
+  const found = await historyOf(model, driver);
   const isBehind = found.state === 'behind';
   if (migrate && !isBehind) {
     await createEngineTables(driver);
     const plan = await planFor(model, driver);
     const steps = seeds ? plan.steps : plan.steps.filter((step) => !isSeed(step));
     await applyPlan({ ...plan, steps, kept: [] }, driver, NONE, UNWATCHED, clock);
-    const standing = await standingOf(model, driver);
+    const history = await historyOf(model, driver);
     const others = othersIn(plan.applied, plan.catalogue);
-    return { ...ownView(model, standing), standing, made: steps.map(stepId), kept: plan.kept.map(stepId), others };
+    return { ...ownView(model, history), history, made: steps.map(stepId), kept: plan.kept.map(stepId), others };
   }
   const catalogue = await readCatalogue(driver);
   const drift = driftOf(found.applied, catalogue);
@@ -76,22 +76,22 @@ async function prepareOnce(
   const view = ownView(model, found, isBehind ? [] : [...(await missingTables(driver)).keys()]);
   if (seeds && found.state === 'current' && [...model.types.values()].some(({ seed }) => seed.length > 0))
     await driver.write((writer) => insertSeeds(view.model, writer, driver, clock));
-  return { ...view, standing: found, made: [], kept: [], others: othersIn(found.applied, catalogue) };
+  return { ...view, history: found, made: [], kept: [], others: othersIn(found.applied, catalogue) };
 }
 
 /** Throws a StartError if the tables cannot serve the model. `missing`: the engine's own tables that are not there. */
 export function ownView(
   model: Model,
-  { state, applied, last, own }: Standing,
+  { state, applied, last, own }: History,
   missing: readonly string[] = [],
-): Pick<PreparedTables, 'model' | 'placed'> {
-  const placed = placedModel(model, applied, own?.applied);
-  const { model: served, misfits } = servedModel(placed, applied);
+): Pick<PreparedTables, 'model' | 'mapped'> {
+  const mapped = mappedModel(model, applied, own?.applied);
+  const { model: served, misfits } = servedModel(mapped, applied);
   const unfit = [
     ...missing.map((table) => `  ${table}: there is no such table`),
     ...misfits.flatMap(({ table, says, isReadable }) => (isReadable ? [] : [`  ${table}: ${says}`])),
   ];
-  if (unfit.length === 0) return { model: served, placed };
+  if (unfit.length === 0) return { model: served, mapped };
   const [reason, cure] =
     state === 'behind'
       ? [
@@ -120,13 +120,13 @@ async function missingTables(driver: Driver): Promise<ReadonlyMap<string, string
   return new Map([...engineTables(driver.dialect)].filter(([name]) => !known.has(name)));
 }
 
-export async function planFor(model: Model, driver: Driver, allowedDrops = NONE): Promise<StandingPlan> {
+export async function planFor(model: Model, driver: Driver, allowedDrops = NONE): Promise<HistoryPlan> {
   const { dialect } = driver;
-  const standing = await standingOf(model, driver);
+  const history = await historyOf(model, driver);
   const catalogue = await readCatalogue(driver);
   const seeded = (await driver.existing()).includes(SEED_TABLE) ? await readSeeded(driver) : undefined;
-  const plan = createPlan(model, standing, dialect, allowedDrops, catalogue, seeded);
-  return { ...plan, standing, catalogue };
+  const plan = createPlan(model, history, dialect, allowedDrops, catalogue, seeded);
+  return { ...plan, history, catalogue };
 }
 
 export interface Applied {
@@ -136,13 +136,13 @@ export interface Applied {
 
 /** Runs all of the plan, or throws a StartError with it. `allowed`: ids of steps by which records may lose something. */
 export async function applyPlan(
-  plan: StandingPlan,
+  plan: HistoryPlan,
   driver: Driver,
   allowed: ReadonlySet<string>,
   watch: Follower = UNWATCHED,
   clock?: Clock,
 ): Promise<Applied> {
-  const { standing, wanted, applied, catalogue } = plan;
+  const { history, wanted, applied, catalogue } = plan;
   const { dialect } = driver;
   await driver.finishMigration(watch);
   const asFound = await assessIn(plan, driver, allowed);
@@ -153,9 +153,9 @@ export async function applyPlan(
     throw new StartError(formatRefusal(asFound, drift));
   }
   // Without steps, the model may still differ in what the tables do not show.
-  const isNew = standing.state !== 'current' || !isDeepStrictEqual(standing.applied, wanted);
+  const isNew = history.state !== 'current' || !isDeepStrictEqual(history.applied, wanted);
   const finish = async (writer: Writer): Promise<void> => {
-    if (isNew) await remember(writer, standing, wanted, dialect);
+    if (isNew) await remember(writer, history, wanted, dialect);
     if (plan.steps.some(isSeed)) await insertSeeds(servedModel(plan.model, wanted).model, writer, driver, clock);
   };
   if (plan.steps.every(isSeed)) {

@@ -74,7 +74,7 @@ export async function assessIn(
   );
   if (found.some(({ obstacles }) => obstacles.length > 0)) return found;
   const tasks = plan.steps.flatMap((step) => step.tasks);
-  const failure = await driver.rehearse({ tasks, own: ownIndexes(plan.applied) });
+  const failure = await driver.dryRun({ tasks, own: ownIndexes(plan.applied) });
   if (!failure) return found;
   return found.map((one) => (one.step.tasks.includes(failure.task) ? blockedBy(one, [failure.reason]) : one));
 }

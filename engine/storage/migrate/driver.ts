@@ -55,7 +55,7 @@ export interface Migrating {
   /** Removes what an interrupted migration has prepared. Returns whether there was one. */
   abandonMigration(watch: Follower): Promise<boolean>;
   /** Runs the tasks over empty tables, where that needs no lock. Returns the task that fails, and why. */
-  rehearse(
+  dryRun(
     migration: Pick<Migration, 'tasks' | 'own'>,
   ): Awaitable<{ readonly task: Task; readonly reason: string } | undefined>;
 }

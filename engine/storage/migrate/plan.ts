@@ -22,14 +22,14 @@ import {
   type AppliedReference,
   identifierNameOf,
   nameKey,
-  type Standing,
+  type History,
 } from './applied.ts';
 import { type Catalogue, otherColumns } from './catalogue.ts';
 import { changeOf, droppedFieldStep, droppedFoldedStep, type TypeChange } from './change.ts';
 import { columnsBefore, compare, type Comparison, compareType, memberAt, type NamedField } from './compare.ts';
 import { plainTasks, type Task } from './driver.ts';
-import { placedModel } from './place.ts';
-import { leftBehind, renameQuestions } from './questions.ts';
+import { mappedModel } from './mapping.ts';
+import { unclaimed, renameQuestions } from './questions.ts';
 import { type Seeded, seedSteps } from './seeds.ts';
 import { isRename, type MigrationStep, type Plan, stepId } from './steps.ts';
 import {
@@ -46,31 +46,31 @@ import {
 
 export function createPlan(
   model: Model,
-  { applied, own }: Pick<Standing, 'applied' | 'own'>,
+  { applied, own }: Pick<History, 'applied' | 'own'>,
   dialect: Dialect,
   allowedDrops: ReadonlySet<string> = new Set(),
   catalogue: Catalogue = [],
   seeded: Seeded = new Map(),
 ): Plan {
-  const placed = placedModel(model, applied, own?.applied, allowedDrops);
-  const asked = compare(applied, placed);
-  const kept = keptModel(asked, placed, dialect, allowedDrops);
+  const mapped = mappedModel(model, applied, own?.applied, allowedDrops);
+  const asked = compare(applied, mapped);
+  const kept = keptModel(asked, mapped, dialect, allowedDrops);
   const wanted = appliedModel(kept.tables, dialect);
   const isSame = isDeepStrictEqual([applied.types, applied.joins], [wanted.types, wanted.joins]);
   const known = new Set(applied.kept);
-  const left = isSame && kept.steps.length === 0 ? [] : leftBehind(applied, asked, model);
+  const left = isSame && kept.steps.length === 0 ? [] : unclaimed(applied, asked, model);
   const questions = [
     ...left.map(({ step }) => step),
     ...renameQuestions(asked).filter((step) => !wasKept(step, known)),
   ];
   const steps = [
     ...questions.filter((step) => !known.has(stepId(step))),
-    ...(isSame ? [] : stepsBetween(applied, compare(applied, kept.tables), placed, dialect, catalogue)),
-    ...seedSteps(asked, placed, dialect, seeded),
+    ...(isSame ? [] : stepsBetween(applied, compare(applied, kept.tables), mapped, dialect, catalogue)),
+    ...seedSteps(asked, mapped, dialect, seeded),
   ];
   const stays = [...kept.steps, ...left.filter(({ lasts }) => lasts).map(({ step }) => step)].map(stepId);
   const remembered = stays.length > 0 ? { ...wanted, kept: stays } : wanted;
-  return { steps, kept: kept.steps, applied, model: placed, wanted: remembered };
+  return { steps, kept: kept.steps, applied, model: mapped, wanted: remembered };
 }
 
 const wasKept = ({ type, name }: MigrationStep, known: ReadonlySet<string>): boolean =>
@@ -79,12 +79,12 @@ const wasKept = ({ type, name }: MigrationStep, known: ReadonlySet<string>): boo
 function stepsBetween(
   applied: AppliedModel,
   { types, added, dropped, joins }: Comparison,
-  placed: Model,
+  mapped: Model,
   dialect: Dialect,
   catalogue: Catalogue,
 ): readonly MigrationStep[] {
   // A kept part whose name a new part takes is renamed, which is no step for people.
-  const isShown = (step: MigrationStep): boolean => !isRename(step) || isNamed(step, placed);
+  const isShown = (step: MigrationStep): boolean => !isRename(step) || isNamed(step, mapped);
   const steps = [
     ...joins.dropped.map((join) => droppedJoinStep(join, dialect)),
     ...dropped.map((type) => droppedTypeStep(type, dialect)),

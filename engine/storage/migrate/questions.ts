@@ -56,14 +56,14 @@ interface FormerPart {
   readonly storedIn: string;
 }
 
-interface LeftBehind {
+interface Unclaimed {
   readonly step: MigrationStep;
   /** Whether the data, and the former name that the descriptor gives it, are still there afterwards. */
   readonly lasts: boolean;
 }
 
 /** Data that no descriptor shows any more. `model`: with the tables and columns that the descriptors ask for. */
-export function leftBehind(applied: AppliedModel, asked: Comparison, model: Model): readonly LeftBehind[] {
+export function unclaimed(applied: AppliedModel, asked: Comparison, model: Model): readonly Unclaimed[] {
   if (Object.keys(applied.types).length === 0) return [];
   const formerTypes = asked.dropped.map(({ name, table }) => {
     return { name, kind: 'a type', stays: `the records of ${name}`, rowsIn: table, storedIn: table };
@@ -98,8 +98,8 @@ function questionsOf(
   formerParts: readonly FormerPart[],
   table?: string,
   member?: string,
-): readonly LeftBehind[] {
-  const left = (detail: string, { lasts = false, rowsIn = table } = {}): readonly LeftBehind[] => [
+): readonly Unclaimed[] {
+  const left = (detail: string, { lasts = false, rowsIn = table } = {}): readonly Unclaimed[] => [
     { step: createStep('not-moved', type, { name: member, detail, rowsIn }), lasts },
   ];
   const renamed = formerParts.find((one) => one.name === former);

@@ -130,7 +130,7 @@ function driverOf(address: PostgresAddress, options: DriverOptions, onLost?: () 
     migrate: (migration) => migrate(unlimited, migration),
     finishMigration: (watch) => finishMigration(unlimited, watch),
     abandonMigration: (watch) => abandonMigration(unlimited, watch),
-    rehearse: () => undefined,
+    dryRun: () => undefined,
     existing: () => alone(requests).column(EXISTING, []),
     ping: async () => {
       await alone(requests).value(PING, []);

@@ -16,7 +16,7 @@ import { unavailable } from '../unavailable.ts';
 import { connect, createTurnReader, type OnPiece, openLightList, type SqliteConnection } from './connection.ts';
 import { sqliteDialect } from './dialect.ts';
 import { createGroupCommit } from './group-commit.ts';
-import { define, migrate, rehearse, waitingForFile } from './migrate.ts';
+import { define, migrate, dryRun, waitingForFile } from './migrate.ts';
 import { createReaders } from './readers.ts';
 import {
   BUSY_TIMEOUT_MS,
@@ -76,7 +76,7 @@ export function openSqlite(
     migrate: (migration) => apart(() => migrate(file, migration)),
     finishMigration: async () => undefined,
     abandonMigration: async () => false,
-    rehearse: (migration) => rehearse(readings, migration),
+    dryRun: (migration) => dryRun(readings, migration),
     scan: async (work, caller) => {
       const snapshot = readers.snapshot(caller, () => undefined);
       try {

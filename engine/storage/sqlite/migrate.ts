@@ -141,7 +141,7 @@ function lostIn(
 }
 
 /** Runs the tasks over the schema of the file, without rows. */
-export function rehearse(
+export function dryRun(
   file: SqliteConnection,
   { tasks, own }: Pick<Migration, 'tasks' | 'own'>,
 ): { readonly task: Task; readonly reason: string } | undefined {

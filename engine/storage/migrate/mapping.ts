@@ -24,7 +24,7 @@ import { columnsBefore, indexKey, relationAt } from './compare.ts';
 import { stepId } from './steps.ts';
 
 /** `own`: these descriptors as they were applied last. */
-export function placedModel(
+export function mappedModel(
   model: Model,
   applied: AppliedModel,
   own: AppliedModel = applied,
@@ -43,11 +43,11 @@ export function placedModel(
     if (isChange) revisions.set(part, { ...revisions.get(part), ...revision });
   }
 
-  function placeType(type: RecordType): void {
+  function mapType(type: RecordType): void {
     const before = own.types[formers.get(type.name) ?? ''];
     const now = Object.values(applied.types).find(({ table }) => table === before?.table);
     revise(type, { table: now?.table ?? freeTable(type.table) });
-    if (before && now) placeColumns(type, before, now);
+    if (before && now) mapColumns(type, before, now);
     // An index keeps its name for as long as it is over the same columns.
     const names = new Map(
       Object.entries(now?.indexes ?? {}).map(([name, { unique, members }]) => [
@@ -62,12 +62,12 @@ export function placedModel(
   }
 
   function indexedColumn(member: Field | Relation): string {
-    const placed = <P extends object>(part: P): P => ({ ...part, ...revisions.get(part) });
-    if (!('link' in member)) return placed(member).folded ?? placed(member).column;
-    return member.link.at === 'source' ? placed(member.link.reference).column : '';
+    const mapped = <P extends object>(part: P): P => ({ ...part, ...revisions.get(part) });
+    if (!('link' in member)) return mapped(member).folded ?? mapped(member).column;
+    return member.link.at === 'source' ? mapped(member.link.reference).column : '';
   }
 
-  function placeColumns(type: RecordType, before: AppliedType, now: AppliedType): void {
+  function mapColumns(type: RecordType, before: AppliedType, now: AppliedType): void {
     revise(type.identifier, { column: now.identifier });
     const held = new Map(Object.values(now.fields).map((field) => [field.column, field]));
     const names = Object.entries(before.fields).flatMap(([name, { column }]) => (held.has(column) ? name : []));
@@ -105,7 +105,7 @@ export function placedModel(
   }
 
   /** A join table is a former one if both have the same types and share the relation of one side. */
-  function placeJoins(joinTables: readonly JoinTable[]): void {
+  function mapJoins(joinTables: readonly JoinTable[]): void {
     const sidesIn = (of: AppliedModel, { table, left, right }: AppliedJoin): string =>
       JSON.stringify([table, ...[left, right].flatMap(({ column, type }) => [column, tableOf(of, type)])]);
     const joined = new Set(applied.joins.map((join) => sidesIn(applied, join)));
@@ -142,8 +142,8 @@ export function placedModel(
     for (const join of joinTables) if (!kept.has(join)) revise(join, { name: freeTable(join.name) });
   }
 
-  for (const type of model.types.values()) placeType(type);
-  placeJoins(model.joinTables);
+  for (const type of model.types.values()) mapType(type);
+  mapJoins(model.joinTables);
   return revisions.size === 0 ? model : revised(model, revisions);
 }
 
