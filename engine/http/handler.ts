@@ -34,7 +34,7 @@ export type HostSteps = ReturnType<typeof createHandler>['host'];
 
 /** `routesOf` finds the routes of the client of a request. It throws a Problem if the client has no access. */
 export function createHandler(routesOf: (request: IncomingMessage) => RoutesByRoot, options: HandlerOptions) {
-  const { watch = UNWATCHED, roots, addressOf, rateLimit, guarded, urlLimit, budget, log } = options;
+  const { watch, roots, addressOf, rateLimit, guarded, urlLimit, budget, log } = options;
   const cors = answers.createCors(options.corsOrigins);
   const admit = createAdmission({ ...options, cors });
   const sending: SendOptions = { ...options, headOf: answers.createHead(cors, guarded) };
@@ -98,7 +98,8 @@ export function createHandler(routesOf: (request: IncomingMessage) => RoutesByRo
   const handler: Handler = (request, response, next) => {
     const { path } = targetOf(request);
     if (next !== undefined && !roots.some((root) => isBelow(path, root))) return next();
-    watch(request, response, (watched) => void respond(request, response, rateLimit, watched));
+    if (watch) watch(request, response, (watched) => void respond(request, response, rateLimit, watched));
+    else void respond(request, response, rateLimit);
   };
 
   const refuse = (error: unknown, request: IncomingMessage, response: ServerResponse): void => {
@@ -115,7 +116,10 @@ export function createHandler(routesOf: (request: IncomingMessage) => RoutesByRo
 
   const admitAgent = createAdmission({ ...options, cors }, true);
   const problemOf = (error: unknown, requestId: string): Problem => answers.problemFor(error, requestId, log);
-  return { handler, host: { watch, addressOf, admit, admitAgent, limit, cors, notFound, reply, problemOf, refuse } };
+  return {
+    handler,
+    host: { watch: watch ?? UNWATCHED, addressOf, admit, admitAgent, limit, cors, notFound, reply, problemOf, refuse },
+  };
 }
 
 /** The codes of the problems that requests were answered with, for log and metrics. */
