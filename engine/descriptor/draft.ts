@@ -13,7 +13,6 @@ import {
 } from './descriptor.ts';
 import type { Finding } from './report.ts';
 import type { FileLocator, YamlPath } from './source.ts';
-import { comparisonsIn } from './conditions.ts';
 import { createAjv } from '../field-types/ajv-keywords.ts';
 
 export type FieldDraft = Partial<FieldDescriptor>;
@@ -158,39 +157,31 @@ export function withoutFaults(
   schema: Schema,
   errors: ReadonlyMap<TypeDraft, readonly Finding[]>,
 ): readonly DescriptorFile[] {
-  const faulty = new Set(
-    [...errors].flatMap(([{ name }, all]) =>
-      all.map(({ path: [section, member = ''] }) => `${name} ${section} ${member}`),
-    ),
-  );
-  const isSound = errors.size === 0 && schema.types.every(({ isRead }) => isRead);
+  const errorsOf = (type: TypeDraft): readonly YamlPath[] => (errors.get(type) ?? []).map(({ path }) => path);
+  const isFaulty = (type: TypeDraft, section: string, member: string): boolean =>
+    errorsOf(type).some((path) => path[0] === section && path[1] === member);
   const isUnclear = ({ type, name, target }: RelationEnd): boolean =>
-    !target?.isRead || target.hidden.size > 0 || faulty.has(`${type.name} relations ${name}`);
+    !target?.isRead || target.hidden.size > 0 || isFaulty(type, 'relations', name);
   return schema.types.flatMap((type): readonly DescriptorFile[] => {
-    const { name: typeName, where, draft, fields, relations, lost, hidden } = type;
-    if (typeName === '' || !type.isRead) return [];
-    if (isSound) return [{ ...where, descriptor: draft as Descriptor }];
-    const keys = new Set((errors.get(type) ?? []).map(({ path }) => path[0]));
+    const { where, draft, fields, relations, lost, hidden } = type;
+    if (type.name === '' || !type.isRead) return [];
     const unclear = schema.sidesOf(type).filter((side) => [side, schema.inverse(side) ?? side].some(isUnclear));
     const unknown = new Set([
-      ...[...fields.keys()].filter((name) => faulty.has(`${typeName} fields ${name}`)),
+      ...[...hidden].filter((name) => !fields.has(name) && !relations.has(name)),
+      ...[...fields.keys()].filter((name) => isFaulty(type, 'fields', name)),
       ...unclear.map(({ name }) => name),
     ]);
-    const sound = <T>(members: ReadonlyMap<string, T>) => [...members].filter(([name]) => !unknown.has(name));
-    const isKnown = (name: string): boolean => !unknown.has(name) && (fields.has(name) || relations.has(name));
-    const { label: _, order: __, indexes: ___, unique = [], checks = [], seed = [], ...others } = draft;
-    const compared = checks.flatMap(({ must = {}, when = {} }) => [...comparisonsIn(must), ...comparisonsIn(when)]);
-    const isComparable = compared.every(({ field, other = field }) => isKnown(field) && isKnown(other));
+    const keys = new Set(errorsOf(type).map(([key]) => key));
+    if (keys.size === 0 && unknown.size === 0) return [{ ...where, descriptor: draft as Descriptor }];
+    const known = <T>(members: ReadonlyMap<string, T>) => [...members].filter(([name]) => !unknown.has(name));
     const descriptor = {
-      ...Object.fromEntries(Object.entries(others).filter(([key]) => !keys.has(key))),
-      type: typeName,
-      fields: Object.fromEntries([...[...hidden, ...unknown].map((name) => [name, ANY] as const), ...sound(fields)]),
-      relations: Object.fromEntries(sound(relations)),
-      unique: unique.filter((names, index) => !faulty.has(`${typeName} unique ${index}`) && names.every(isKnown)),
-      checks: !keys.has('checks') && isComparable ? checks : [],
+      type: type.name,
+      fields: Object.fromEntries([...known(fields), ...[...unknown].map((name) => [name, ANY] as const)]),
+      relations: Object.fromEntries(known(relations)),
       open: draft.open === true || ['open', 'fields', 'relations'].some((key) => lost.has(key)),
+      ...(draft.variants && !keys.has('variants') ? { variants: draft.variants } : {}),
       // A record that is not one has no other fault.
-      seed: keys.has('identifier') ? [] : seed.map((one) => one ?? {}),
+      ...(keys.has('identifier') ? {} : { identifier: draft.identifier, seed: draft.seed?.map((one) => one ?? {}) }),
     };
     return [{ ...where, descriptor: descriptor as Descriptor }];
   });
