@@ -1,5 +1,5 @@
 /** Checks across fields, and fields that the service fills in. */
-import { type FieldType, patternExcess } from '../../field-types/field-type.ts';
+import { type FieldType, patternExcess, type Shape } from '../../field-types/field-type.ts';
 import { fieldTypes } from '../../field-types/registry.ts';
 import type { JsonValue } from '../../json/json.ts';
 import { comparisonsIn, type FieldComparison, GROUPS, MAX_GROUP_DEPTH } from '../conditions.ts';
@@ -40,7 +40,7 @@ function comparisonFaults(type: TypeDraft, comparison: FieldComparison): readonl
     const message = `${quoted(name)} cannot be compared by ${quoted(operator)}; ${fieldType.name} takes ${anyOf(fieldType.operators)}`;
     return [finding('not-comparable', [...fieldPath, operator], message, 'key')];
   }
-  if (other === undefined) return [...operandFaults(comparison, fieldType)];
+  if (other === undefined) return [...operandFaults(comparison, fieldType, shapeOf(type.fields.get(name) ?? {}))];
   const otherType = typeOf(type, other);
   if (!otherType || otherType === fieldType || (fieldType.isNumeric && otherType.isNumeric)) return [];
   const message = `${quoted(other)} (${otherType.name}) cannot be compared with ${quoted(name)} (${fieldType.name}); both must have the same type, or both be numbers`;
@@ -56,7 +56,8 @@ const fieldFaults = (type: TypeDraft, name: string, path: YamlPath, at: At): rea
 ];
 
 /** Operands are values as bodies hold them, whatever the constraints of the field. */
-function* operandFaults({ field, operator, operand, operandPath }: FieldComparison, type: FieldType): Findings {
+function* operandFaults(comparison: FieldComparison, type: FieldType, shape: Shape): Findings {
+  const { field, operator, operand, operandPath } = comparison;
   if (operator === 'null') return;
   if (operator === 'like') {
     const excess = patternExcess(String(operand));
@@ -67,9 +68,9 @@ function* operandFaults({ field, operator, operand, operandPath }: FieldComparis
   for (const [index, value] of values.entries()) {
     const parsed = value === null || typeof value === 'object' ? undefined : type.parse(String(value));
     if (parsed !== undefined && typeof parsed === typeof value && type.equal(parsed, value)) continue;
-    const schema = type.schema({ constraints: {}, examples: [] });
+    const schema = type.schema(shape);
     const advice = value === null ? '; for null, write { null: true }' : hint(schema, value);
-    const message = `${quoted(field)} is of type ${type.name}, and ${quoted(value)} is not a value of that type${advice}`;
+    const message = `${quoted(field)} is of type ${type.name}, and ${quoted(value)} is not ${type.expected(shape)}${advice}`;
     const path = Array.isArray(operand) ? [...operandPath, index] : operandPath;
     const text = unquoted(schema['type'], value, (one) => type.parse(one) !== undefined);
     yield finding('bad-operand', path, message, 'value', text);
