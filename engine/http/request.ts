@@ -262,9 +262,11 @@ const LONG_BODY = 4 * 1024;
 
 let turnBefore: Promise<void> = Promise.resolve();
 
-/** Only one long piece of work begins in each turn of the event loop: other clients are served in between. */
+/** Long work begins in every second turn of the event loop: those who wait meanwhile are served in the turn between. */
 export async function ownTurn(caller: Caller): Promise<void> {
-  await (turnBefore = turnBefore.then(() => nextTurn()));
+  const turn = turnBefore;
+  turnBefore = turn.then(() => nextTurn()).then(() => nextTurn());
+  await turn;
   if (caller.isGone) throw new CallerGone();
 }
 

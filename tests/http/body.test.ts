@@ -124,7 +124,7 @@ test.each([
 
 test.each([
   ['short', 100, [0, 0, 0]],
-  ['long', 5000, [0, 1, 2]],
+  ['long', 5000, [0, 1, 3]],
 ])('turns of the event loop in which three %s bodies that came together are handed on', async (_, length, expected) => {
   const readContent = contentReader({ bodyLimit: 10_000 }, new Budget(1_000_000));
   const headers = { 'content-type': 'application/json', 'content-length': String(length) };
@@ -135,6 +135,6 @@ test.each([
     return turn;
   });
   await Promise.all(bodies.map((body) => once(body, 'end')));
-  for (; turn <= expected.length; turn += 1) await nextTurn();
+  for (; turn < 4; turn += 1) await nextTurn();
   expect(await Promise.all(reading)).toEqual(expected);
 });
