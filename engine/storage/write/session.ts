@@ -421,12 +421,14 @@ async function lockRun(session: WriteSession, type: RecordType, run: readonly Lo
   if (!first) return;
   const { lock, hold } = session.tables.of(type);
   const statement = (isNamed(first) ? lock : hold)(first.strength);
-  const rows = await session.writer.all(statement, [JSON.stringify(run.map(({ identifier }) => identifier))]);
+  // A short body can name thousands of long records.
+  const charge = (row: Row): void => {
+    for (const value of row) if (typeof value === 'string') session.caller.take(COPIES_OF_TEXT * value.length);
+  };
+  const identifiers = JSON.stringify(run.map(({ identifier }) => identifier));
+  const rows = await session.writer.all(statement, [identifiers], run.length < MANY ? undefined : charge);
   const stored = new Map(rows.map((row) => [Number(row[0]), row]));
   if (first.strength === 'update') for (const identifier of stored.keys()) held.add(`${type.name} ${identifier}`);
   if (!isNamed(first)) return;
-  // A short body can name thousands of long records.
-  const texts = rows.flatMap((row) => row.filter((value) => typeof value === 'string'));
-  if (rows.length >= MANY) session.caller.take(COPIES_OF_TEXT * texts.reduce((sum, text) => sum + text.length, 0));
   for (const { identifier, pointer = '' } of run) remember(session, type, identifier, pointer, stored.get(identifier));
 }
