@@ -323,16 +323,16 @@ const OTHER_CHARSET = /^charset\s*=(?!\s*"?utf-?8"?$)/;
 
 /** Refuses a body of another media type, charset or encoding before any of it is read. */
 function requireBodyType({ method, headers }: IncomingMessage, accepted: readonly string[]): void {
-  const { 'content-type': given, 'content-encoding': encoding = 'identity' } = headers;
-  const [type = '', ...parameters] = partsOf(given ?? '');
+  const { 'content-type': given = '', 'content-encoding': encoding = 'identity' } = headers;
+  const [type = '', ...parameters] = partsOf(given);
   const code = 'unsupported-media-type';
-  const expected = { [method === 'PATCH' ? 'Accept-Patch' : 'Accept']: accepted.join(', ') };
-  const unsupported = (fault: string): Problem =>
-    inHeader(code, 'Content-Type', code, `${fault}; expected ${accepted.join(' or ')}, in UTF-8`, expected);
-  if (given === undefined) throw unsupported('Content-Type is missing');
-  if (!accepted.includes(type)) throw unsupported(`Content-Type is "${shortened(given)}"`);
-  if (parameters.some((one) => OTHER_CHARSET.test(one)))
-    throw unsupported('Content-Type names a charset other than utf-8');
+  const isType = accepted.includes(type);
+  if (!isType || parameters.some((one) => OTHER_CHARSET.test(one))) {
+    const what = isType ? 'names a charset other than utf-8' : given === '' ? 'is missing' : `is "${shortened(given)}"`;
+    const message = `Content-Type ${what}; expected ${accepted.join(' or ')}, in UTF-8`;
+    const expected = { [method === 'PATCH' ? 'Accept-Patch' : 'Accept']: accepted.join(', ') };
+    throw inHeader(code, 'Content-Type', code, message, expected);
+  }
   if (encoding.toLowerCase() === 'identity') return;
   const message = `Content-Encoding is "${shortened(encoding)}"; expected a body without encoding`;
   throw inHeader(code, 'Content-Encoding', 'unsupported-encoding', message, { 'Accept-Encoding': 'identity' });

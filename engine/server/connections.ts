@@ -236,16 +236,14 @@ function answerClientError(error: ClientError, socket: Duplex): void {
 
 // Request smuggling (RFC 9112, 11.2): a proxy could read such requests in another way. Node's parser lets some of them pass.
 
-/** Headers that a request may have only once (RFC 9110, 5.3). */
+/** Headers that a request may have only once (RFC 9110, 5.3); the parser refuses a second Content-Length. */
 const SINGLE: ReadonlySet<string> = new Set([
   'host',
   'expect',
   'origin',
   'content-type',
   'authorization',
-  'content-length',
   'idempotency-key',
-  'transfer-encoding',
 ]);
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~%!$&'()*+;=-]*)(?::\d*)?$/i;
 
@@ -256,12 +254,11 @@ function framingFault({
   rawHeaders,
   url = '',
 }: IncomingMessage): string | undefined {
-  const { host, 'transfer-encoding': coding, 'content-length': length } = headers;
+  const { host, 'transfer-encoding': coding } = headers;
   const repeated = repeatedHeader(rawHeaders);
   if (repeated !== undefined) return `The request has more than one ${repeated}`;
   if (coding !== undefined) {
     if (httpVersionMinor === 0) return 'HTTP/1.0 has no Transfer-Encoding; send Content-Length';
-    if (length !== undefined) return 'The request has both Transfer-Encoding and Content-Length';
     if (coding.toLowerCase() !== 'chunked') return 'Transfer-Encoding has to be chunked, and nothing else';
   }
   if (host === undefined && httpVersionMinor > 0) return 'HTTP/1.1 requires the header Host';

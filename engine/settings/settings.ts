@@ -54,14 +54,10 @@ export const settingsTable = {
   requestTimeout: setting('REQUEST_TIMEOUT', '60', seconds(MIN_PATIENCE)),
   statementTimeout: setting('STATEMENT_TIMEOUT', '30', seconds(MIN_PATIENCE)),
   tokens: setting('TOKENS', 'none', {
-    expected: 'lines as "records token" prints them, separated by semicolons',
-    parse: (text) => (text === 'none' ? '' : text),
+    ...or('none', '', matching(/^/, 'lines as "records token" prints them, separated by semicolons')),
     secret: true,
   }),
-  tokensFile: setting('TOKENS_FILE', 'none', {
-    expected: 'the path of a file',
-    parse: (text) => (text === 'none' ? '' : text),
-  }),
+  tokensFile: setting('TOKENS_FILE', 'none', or('none', '', matching(/^/, 'the path of a file'))),
   // No name means `auto`, until it is known whether there are tokens.
   allowedHosts: setting(
     'ALLOWED_HOSTS',
@@ -105,11 +101,7 @@ export const settingsTable = {
     parse: (text) => LOG_LEVELS.find((level) => level === text),
   }),
   accessLog: setting('ACCESS_LOG', 'off', onOrOff()),
-  slowStatement: setting(
-    'SLOW_STATEMENT_MS',
-    'off',
-    or('off', Infinity, { ...wholeNumber(1, 60_000), expected: 'milliseconds from 1 to 60000' }),
-  ),
+  slowStatement: setting('SLOW_STATEMENT_MS', 'off', or('off', Infinity, wholeNumber(1, 60_000))),
   metrics: setting('METRICS', 'off', onOrOff()),
   drainDelay: setting('DRAIN_DELAY', '0', seconds()),
   memoryLimit: setting('MEMORY_LIMIT', 'auto', {
