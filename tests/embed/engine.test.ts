@@ -81,7 +81,7 @@ describe('settings', () => {
     [{ trustedProxies: ['10.0.0.0/33'] }, 'trustedProxies is an array; expected none, or addresses and networks'],
     [{ trustedProxies: 'proxy' }, 'trustedProxies is "proxy"; expected none, or addresses and networks'],
     [{ corsOrigins: ['shop.example.com'] }, 'corsOrigins is an array; expected none, or *, or origins like https://'],
-    [{ tokens: 5 }, 'tokens is not valid; expected lines'],
+    [{ tokens: 5 }, 'tokens is not valid; expected none, or lines'],
     [[], 'createEngine takes an object of settings, not an array'],
   ])('%j is refused', (options, message) => {
     expect(() => settingsOf(options)).toThrow(StartError);
