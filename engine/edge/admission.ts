@@ -9,7 +9,7 @@ import { workerNumber } from '../process.ts';
 
 interface AdmissionOptions {
   readonly guarded: boolean;
-  /** Names that the Host header may have: `*` for all; empty if the host application decides. */
+  /** `*` for all; empty if the host application decides. */
   readonly allowedHosts: readonly string[];
   readonly publicUrl: string;
   readonly cors: { allows(origin: string): boolean };

@@ -75,7 +75,7 @@ export function createHandler(routesOf: (request: IncomingMessage) => RoutesByRo
   ): Promise<void> {
     const given = request.headers['x-position']?.toString();
     const position: Position = { last: given };
-    const caller = new BudgetCaller(budget, position, new HttpClient(request, response, addressOf));
+    const caller = new BudgetCaller(budget, position, new HttpClient(response, addressOf));
     let answer: Answer | undefined;
     try {
       admit(request);

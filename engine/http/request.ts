@@ -68,22 +68,20 @@ type Client = Pick<Caller, 'most' | 'isGone' | 'origin' | 'onGone'>;
 /** The client of a request has left when its connection is closed. */
 export class HttpClient implements Client {
   readonly most = MAX_PAGE;
-  readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #addressOf: AddressOf;
 
-  constructor(request: IncomingMessage, response: ServerResponse, addressOf: AddressOf) {
-    this.#request = request;
+  constructor(response: ServerResponse, addressOf: AddressOf) {
     this.#response = response;
     this.#addressOf = addressOf;
   }
 
   get isGone(): boolean {
-    return this.#request.socket.destroyed;
+    return this.#response.req.socket.destroyed;
   }
 
   get origin(): string {
-    return this.#addressOf(this.#request);
+    return this.#addressOf(this.#response.req);
   }
 
   onGone(listener: () => void): () => void {

@@ -34,7 +34,7 @@ export function createAgentEndpoint(engine: Engine, { title, ...limits }: TextLi
       throw new Problem('method-not-allowed', message, { headers: { Allow: METHODS } });
     }
     acceptedType(request.headers.accept, [JSON_TYPE]);
-    const caller = new BudgetCaller(budget, position, new HttpClient(request, response, host.addressOf));
+    const caller = new BudgetCaller(budget, position, new HttpClient(response, host.addressOf));
     try {
       const content = await readContent(request, caller, [JSON_TYPE]);
       await ownTurn(caller);

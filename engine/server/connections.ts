@@ -1,7 +1,4 @@
-/**
- * Connections have one request in flight: the next one begins after the response before it, at the end of a turn of the
- * event loop, so that all connections take turns. Requests that Node's parser refuses are answered here as well.
- */
+/** Serves one request of a connection at a time, and answers those that Node's parser refuses or that are ambiguous. */
 import { type IncomingMessage, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';

@@ -11,11 +11,6 @@ import { serveConnections } from './connections.ts';
 
 type Connections = ReturnType<typeof serveConnections>;
 
-type ListenerSettings = Pick<
-  Settings,
-  'host' | 'port' | 'bodyLimit' | 'headerLimit' | 'requestTimeout' | 'memoryLimit'
->;
-
 /** Longer than clients and proxies: the side that sends should close. */
 const KEEP_ALIVE_MS = 75_000;
 /** Connections that wait to be accepted; clients retry further ones after seconds. */
@@ -27,7 +22,7 @@ const CHECK_MS = 5000;
 const PORT_SHARING =
   workerNumber !== undefined && process.platform === 'linux' ? { exclusive: true, reusePort: true } : {};
 
-export async function listen(serve: RequestListener, settings: ListenerSettings, budget: Budget) {
+export async function listen(serve: RequestListener, settings: Settings, budget: Budget) {
   const server = createServer(serverOptions(settings));
   const connections = serveConnections(server, serve, mostConnections(settings), budget, settings.bodyLimit);
   // A client that closes its side after its last request is still answered.
@@ -41,7 +36,7 @@ export async function listen(serve: RequestListener, settings: ListenerSettings,
   return { url: urlOf(server), drain: (timeout: number) => drain(server, connections, timeout) };
 }
 
-const serverOptions = ({ requestTimeout, headerLimit }: ListenerSettings) => ({
+const serverOptions = ({ requestTimeout, headerLimit }: Settings) => ({
   maxHeaderSize: headerLimit + 1,
   // Node would go on with requests that are pipelined behind the refused one.
   requireHostHeader: false,
@@ -54,7 +49,7 @@ const serverOptions = ({ requestTimeout, headerLimit }: ListenerSettings) => ({
 });
 
 /** By MEMORY_LIMIT, and three quarters of the files that may be open. */
-const mostConnections = ({ memoryLimit }: ListenerSettings): number =>
+const mostConnections = ({ memoryLimit }: Settings): number =>
   Math.max(1, Math.floor(Math.min(memoryLimit / CONNECTION_BYTES, openFiles() * 0.75)));
 
 function openFiles(): number {
@@ -66,7 +61,7 @@ function openFiles(): number {
   }
 }
 
-function whyNot(error: unknown, { host, port }: ListenerSettings): string {
+function whyNot(error: unknown, { host, port }: Settings): string {
   const reasons: Readonly<Record<string, string>> = {
     EADDRINUSE: `Port ${port} of ${host} is in use; set PORT to a free one, or to 0`,
     EACCES: `This user may not use port ${port}; set PORT to a number above 1023`,
