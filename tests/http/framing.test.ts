@@ -43,7 +43,11 @@ const REFUSED: readonly (readonly [what: string, request: string, detail?: strin
   ['a coding with a parameter', post(`${HOST}${TYPE}Transfer-Encoding: chunked;q=1\r\n`)],
   ['a vertical tab before the coding', post(`${HOST}${TYPE}Transfer-Encoding:\x0bchunked\r\n`)],
   ['chunked, chunked', post(`${HOST}${TYPE}Transfer-Encoding: chunked, chunked\r\n`)],
-  ['two codings in two lines', post(`${HOST}${TYPE}Transfer-Encoding: gzip\r\n${CHUNKED}`), 'chunked, and nothing else'],
+  [
+    'two codings in two lines',
+    post(`${HOST}${TYPE}Transfer-Encoding: gzip\r\n${CHUNKED}`),
+    'chunked, and nothing else',
+  ],
   ['chunked in two lines', post(`${HOST}${TYPE}${CHUNKED}${CHUNKED}`)],
   ['chunked and a length', post(`${HOST}${TYPE}${CHUNKED}${LENGTH}`)],
   ['a length and chunked', post(`${HOST}${TYPE}${LENGTH}${CHUNKED}`)],
