@@ -1,12 +1,11 @@
 /** Lists and summaries over HTTP: their formats, headers, tags and links. */
 import { type JsonObject, type JsonValue, membersOf } from '../json/json.ts';
-import { memoized } from '../memo.ts';
 import type { Field, Relation } from '../model/model.ts';
 import { entityTag, list, type ListResult } from '../operations/operation.ts';
 import { CSV_TYPE, NDJSON_TYPE } from '../operations/table.ts';
 import { faultyRequest, type Problem } from '../problem.ts';
 import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';
-import { offsetSearches } from '../query/parameters.ts';
+import { searchOfPage } from '../query/parameters.ts';
 import { isLink, rowView } from '../query/paths.ts';
 import { type Answer, type HeaderMap, readAnswer } from './answer.ts';
 import { cellForm, eitherCell } from './lines.ts';
@@ -44,13 +43,11 @@ export type FrameList = (
   found: { readonly query: ListQuery; readonly format: RowFormat; readonly result: ListResult },
 ) => { readonly headers: HeaderMap; readonly format?: RowFormat };
 
-const firstSearch = memoized(({ limit = 0 }: ListQuery, search: string) => offsetSearches(search, limit)(0));
-
 /** Links have cursors, which stay right while records come and go. */
 const linked: FrameList = ({ path }, { target }, { query, result }) => {
   if (!('rows' in result)) return { headers: {} };
   const { next, previous } = result;
-  const first = firstSearch(query, target.query);
+  const first = searchOfPage(query);
   const after = next === undefined ? next : `${first}&after=${next}`;
   const before = previous === undefined ? previous : `${first}&before=${previous}`;
   return { headers: { Link: linksTo(target.base + path, { first, next: after, prev: before }) } };
@@ -103,11 +100,10 @@ export const summaryServer: Server = (service) => {
     let links: string | undefined;
     if (limit !== undefined) {
       // Links have offsets: the position of a group can change with every record.
-      const searchOf = offsetSearches(target.query, limit);
       links = linksTo(`${target.base}${path}/${SUMMARY}`, {
-        first: searchOf(0),
-        next: hasNext && limit > 0 ? searchOf(offset + limit) : undefined,
-        prev: offset > 0 ? searchOf(Math.max(0, offset - limit)) : undefined,
+        first: searchOfPage(query),
+        next: hasNext && limit > 0 ? searchOfPage(query, offset + limit) : undefined,
+        prev: offset > 0 ? searchOfPage(query, Math.max(0, offset - limit)) : undefined,
       });
     }
     const body = whole(groups, mediaType === CSV_TYPE ? groupRows(query) : plainRows(mediaType));

@@ -95,6 +95,7 @@ export interface ListQuery {
   readonly offset: number;
   readonly limit: number | undefined;
   readonly cursor: Cursor | undefined;
+  readonly shared: string;
 }
 
 export interface GroupKey {
@@ -123,6 +124,7 @@ export interface SummaryQuery {
   readonly order: readonly SummaryOrder[];
   readonly offset: number;
   readonly limit: number | undefined;
+  readonly shared: string;
 }
 
 export interface QueryLimits {
@@ -148,5 +150,6 @@ export interface QueryReading {
   readonly orderBy: readonly Parameter[];
   readonly filters: readonly Parameter[];
   readonly plain: ReadonlyMap<string, string>;
+  readonly shared: string;
   readonly faults: Fault[];
 }

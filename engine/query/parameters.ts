@@ -12,6 +12,8 @@ export interface Parameter {
 export interface Parameters {
   readonly all: readonly Parameter[];
   readonly faults: readonly Fault[];
+  /** The query string without the page, for links to other pages. */
+  readonly shared?: string;
 }
 
 const PREFIX = '_cnd[';
@@ -29,7 +31,7 @@ export function parseParameters(search: string): Parameters {
     else all.push({ key, steps: BRACKETS.test(key) ? key.slice(PREFIX.length, -1).split('][') : undefined, value });
     if (faults.length === MAX_ERRORS) break;
   }
-  return { all, faults };
+  return { all, faults, shared: sharedByPages(all) };
 }
 
 /** undefined for a malformed percent sign, bytes that are no UTF-8, and U+0000, which no stored text has. */
@@ -52,14 +54,16 @@ const undecodable = (parameter: string, piece: string): Fault => ({
   message: `"${piece.slice(0, MAX_QUOTED)}" cannot be decoded: two hexadecimal digits must follow each %, and the bytes must be UTF-8 without U+0000`,
 });
 
-/** The query strings of pages at an offset. The parameters are encoded anew: raw ones could end the header of the links. */
-export function offsetSearches(search: string, limit: number): (offset: number) => string {
-  const own = parseParameters(search).all.filter(({ key, steps }) => steps?.[0] !== 'limit' && !PAGE_KEYS.has(key));
-  const kept = own.map(({ key, value }) => `${encodeURIComponent(key)}=${encodeURIComponent(value)}&`).join('');
-  return (offset) => `${kept}_cnd%5Blimit%5D=${offset}&_cnd%5Blimit%5D=${limit}`;
-}
+/** Encoded anew, since raw parameters could end the header of the links. */
+const sharedByPages = (all: readonly Parameter[]): string =>
+  all
+    .filter(({ key, steps }) => steps?.[0] !== 'limit' && key !== 'after' && key !== 'before')
+    .map(({ key, value }) => `${encodeURIComponent(key)}=${encodeURIComponent(value)}&`)
+    .join('');
 
-const PAGE_KEYS: ReadonlySet<string> = new Set(['after', 'before']);
+/** The query string of the page of a query at this offset. */
+export const searchOfPage = (query: { readonly shared: string; readonly limit: number | undefined }, offset = 0) =>
+  `${query.shared}_cnd%5Blimit%5D=${offset}&_cnd%5Blimit%5D=${query.limit}`;
 
 /** Returns undefined, so that callers can return its result. `suggest`: the end of the message. */
 export type Complain = (code: string, message: string, suggest?: () => string) => undefined;

@@ -97,11 +97,11 @@ const KINDS = {
 } as const satisfies Record<string, QueryKind>;
 
 function sortParameters(
-  { all, faults: unreadable }: Parameters,
+  { all, faults: unreadable, shared = '' }: Parameters,
   accepted: QueryKind,
   type: RecordType,
   rights: Rights,
-): Pick<QueryReading, 'limit' | 'orderBy' | 'filters' | 'plain' | 'faults'> {
+): Pick<QueryReading, 'limit' | 'orderBy' | 'filters' | 'plain' | 'shared' | 'faults'> {
   const faults = [...unreadable];
   const sorted = { limit: [] as Parameter[], orderBy: [] as Parameter[], filters: [] as Parameter[] };
   const plain = new Map<string, string>();
@@ -114,7 +114,7 @@ function sortParameters(
     else if (plain.has(key)) complainAbout(faults, key)('repeated', `"${key}" is given twice`);
     else plain.set(key, value);
   }
-  return { ...sorted, plain, faults };
+  return { ...sorted, plain, shared, faults };
 }
 
 /** Parameters of other products, with the parameter that means the same here. */
@@ -167,7 +167,7 @@ function readList(reading: QueryReading): ListQuery {
   const order = reading.orderBy.length === 0 ? defaultOrder(type) : resolveOrder(reading);
   const range = resolveLimit(reading.limit, type.maxLimit, faults);
   refuseManyRelations(filters, order, faults);
-  const query = { view, filters, order, ...range, cursor: undefined };
+  const query = { view, filters, order, ...range, cursor: undefined, shared: reading.shared };
   return { ...query, cursor: resolveCursor(query, reading) };
 }
 
@@ -222,7 +222,8 @@ function readDelete(reading: QueryReading): DeleteQuery {
     complainAbout(faults, '_cnd')('required', `DELETE needs a filter, such as _cnd[${names.type.identifier.name}]=1`);
   const order = orderBy(names.type, undefined);
   refuseManyRelations(filters, order, faults);
-  return { query: { view: ownFields(view), filters, order, offset: 0, limit: undefined, cursor: undefined }, dryRun };
+  const all = { offset: 0, limit: undefined, cursor: undefined, shared: '' };
+  return { query: { view: ownFields(view), filters, order, ...all }, dryRun };
 }
 
 function resolveDryRun({ plain, faults }: QueryReading): boolean {

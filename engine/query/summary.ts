@@ -33,7 +33,7 @@ export function readSummary(reading: QueryReading): SummaryQuery {
   const range = resolveLimit(reading.limit, MAX_GROUPS, faults);
   const paths = [...keys, ...measures].flatMap(({ path }) => (path ? [{ path, descending: false }] : []));
   refuseManyRelations(filters, paths, faults);
-  return { type: names.type, filters, keys, measures, order, ...range };
+  return { type: names.type, filters, keys, measures, order, ...range, shared: reading.shared };
 }
 
 /** `sum(price)` as `sum` and `price`; `price` without a word. */
