@@ -238,14 +238,12 @@ test.each([
 });
 
 describe('a file of tokens', () => {
-  const root = mkdtempSync(join(tmpdir(), 'tokens-'));
   let folder: string;
   let file: string;
   beforeEach(() => {
-    folder = mkdtempSync(join(root, 'own-'));
+    folder = mkdtempSync(join(tmpdir(), 'tokens-'));
     file = join(folder, 'tokens');
   });
-  afterAll(() => rmSync(root, { recursive: true }));
 
   test('is followed by a service, without a restart', async () => {
     writeFileSync(file, lineOf('reader'));

@@ -2,7 +2,7 @@
  * What a client sends takes time in proportion to its length, whichever part of the request it is: each part at two
  * lengths, one eight times the other, measured by the CPU time of the process. Not in the short form: it is a measurement.
  */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exchange } from '../support/exchange.ts';
@@ -156,19 +156,14 @@ const MANY_REQUESTS: Readonly<Record<string, readonly [request: string, body: Wr
 };
 
 let server: TestServer;
-let directory: string;
-
+const directory = mkdtempSync(join(tmpdir(), 'growth-'));
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'growth-'));
   writeFileSync(join(directory, 'shelf.yaml'), SHELF);
   writeFileSync(join(directory, 'book.yaml'), BOOK);
   writeFileSync(join(directory, 'tag.yaml'), TAG);
   await startEmpty();
 });
-afterAll(async () => {
-  await server.close();
-  rmSync(directory, { recursive: true });
-});
+afterAll(() => server.close());
 
 async function startEmpty(): Promise<void> {
   const settings = {

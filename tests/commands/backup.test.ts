@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -13,11 +13,7 @@ import { until } from '../support/leaving.ts';
 
 const SCHEMA = 'tests/fixtures/durability';
 
-let directory: string;
-beforeAll(() => {
-  directory = mkdtempSync(join(tmpdir(), 'backup-'));
-});
-afterAll(() => rmSync(directory, { recursive: true }));
+const directory = mkdtempSync(join(tmpdir(), 'backup-'));
 
 const at = (name: string): string => join(directory, name);
 

@@ -13,11 +13,10 @@ import { useCompiled } from '../support/compiled.ts';
 const [KILLS, RECORDS] = Number(process.env['KILLS'] ?? 0) > 10 ? [60, 20_000] : [2, 5_000];
 const TIME = KILLS * 100_000;
 
-let directory: string;
+const directory = mkdtempSync(join(tmpdir(), 'kills-'));
 const compiled = useCompiled();
 let schema: string;
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'kills-'));
   schema = mkdtempSync(join(directory, 'schema-'));
   writeFileSync(join(schema, 'note.yaml'), 'type: Note\nfields: { text: { type: string, unique: true } }\n');
   const lines = Array.from(
@@ -25,9 +24,6 @@ beforeAll(async () => {
     (_, index) => `{"type":"Note","identifier":${index + 1},"fields":{"text":"note ${index}"},"references":{}}`,
   );
   writeFileSync(at('in'), [`{"format":1,"lines":${RECORDS}}`, ...lines, ''].join('\n'));
-});
-afterAll(async () => {
-  rmSync(directory, { recursive: true });
 });
 const at = (name: string): string => join(directory, name);
 

@@ -38,7 +38,6 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await project.remove();
-  rmSync(directory, { recursive: true });
 });
 const at = (name: string): string => join(directory, name);
 const database = (): string => fileOf(project.database);

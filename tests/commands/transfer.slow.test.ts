@@ -1,5 +1,5 @@
 /** `export` and `import`: every record, its identifier and its relations, from each database to each. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { serve } from '../../engine/server/serve.ts';
@@ -27,7 +27,6 @@ beforeEach(() => {
   databases = [];
 });
 afterEach(async () => {
-  rmSync(directory, { recursive: true });
   await Promise.all(databases.map((database) => database.remove()));
 });
 

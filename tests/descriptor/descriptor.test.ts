@@ -1,5 +1,5 @@
 import { checkSchema } from '../../engine/check.ts';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { diagnose } from '../../engine/descriptor/source.ts';
@@ -41,12 +41,7 @@ const placed = ({ code, file, line, column }: Diagnostic): string => `${file}:${
 const filesOf = (directory: string): readonly string[] => readdirSync(directory).map((name) => join(directory, name));
 
 let folder: string;
-
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'descriptors-'));
-});
-
-afterEach(() => rmSync(folder, { recursive: true, force: true }));
+beforeEach(() => void (folder = mkdtempSync(join(tmpdir(), 'descriptors-'))));
 
 function write(files: Readonly<Record<string, string | Uint8Array>>): string {
   for (const [name, content] of Object.entries(files)) {

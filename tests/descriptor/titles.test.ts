@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { labelAmong, type Model } from '../../engine/model/model.ts';
@@ -36,14 +36,8 @@ test.each([
   expect(didYouMean(name, ['état', 'été'])).toBe(hint);
 });
 
-const folders: string[] = [];
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true });
-});
-
 function modelOf(...descriptors: readonly string[]): Model {
   const folder = mkdtempSync(join(tmpdir(), 'titles-'));
-  folders.push(folder);
   for (const [index, text] of descriptors.entries()) writeFileSync(join(folder, `${index}.yaml`), text);
   return loadModel(folder);
 }

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -113,11 +113,10 @@ test.each<[string, string, readonly string[]]>([
 const SCHEMA = 'tests/fixtures/http';
 
 describe('mounted in Express', () => {
-  let directory: string;
+  const directory = mkdtempSync(join(tmpdir(), 'records-'));
   let engine: RecordEngine;
   let app: express.Express;
   beforeAll(async () => {
-    directory = mkdtempSync(join(tmpdir(), 'records-'));
     const databaseUrl = `sqlite:${join(directory, 'records.db')}`;
     engine = await createEngine({ schemaDirectory: SCHEMA, databaseUrl, title: 'Gadgets', metrics: true });
     app = express();
@@ -128,7 +127,6 @@ describe('mounted in Express', () => {
   });
   afterAll(async () => {
     await engine.close();
-    rmSync(directory, { recursive: true });
   });
 
   test('the pages are there, with the headers that keep them safe', async () => {

@@ -1,6 +1,6 @@
 /** A service behind HAProxy goes on after a failover: no acknowledged write is lost, and writes are soon taken again. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -67,7 +67,6 @@ backend servers
     await standby.remove();
     await primary.remove();
   });
-  afterAll(() => rmSync(directory, { recursive: true }));
 
   test.each([
     ['is killed', () => primary.stop('immediate')],

@@ -1,6 +1,6 @@
 /** What a stranger does: `npm init`, `npm install` of the package, on each supported Node.js, and as the image does it. */
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { expectWorks, type Stranger, strangerIn } from './stranger.ts';
@@ -8,10 +8,9 @@ import { expectWorks, type Stranger, strangerIn } from './stranger.ts';
 const MAX_PACKAGES = 120;
 const MAX_MEGABYTES = 60;
 
-let folder: string;
+const folder = mkdtempSync(join(tmpdir(), 'install-'));
 let packed: string;
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'install-'));
   const told = execFileSync('npm', ['pack', '--json', '--pack-destination', folder], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -19,7 +18,6 @@ beforeAll(() => {
   const [{ filename }] = JSON.parse(told.slice(told.indexOf('['))) as [{ readonly filename: string }];
   packed = join(folder, filename);
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 const programs = { 24: 'node_modules/node/bin/node', 22: 'tests/node-22/node_modules/node/bin/node' };
 

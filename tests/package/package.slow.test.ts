@@ -1,5 +1,5 @@
 /** What `npm pack` packs: which files, and that a project needs nothing else than the dependencies that it names. */
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { useCompiled } from '../support/compiled.ts';
@@ -7,12 +7,11 @@ import { install, pack, productionPackages } from './packed.ts';
 import { expectWorks, type Stranger, strangerIn } from './stranger.ts';
 
 const compiled = useCompiled();
-let folder: string;
+const folder = mkdtempSync(join(tmpdir(), 'package-'));
 let packed: readonly string[];
 let stranger: Stranger;
 
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'package-'));
   const [source, project] = [join(folder, 'source'), join(folder, 'project')];
   packed = pack(source, compiled);
   install(source, packed, join(project, 'node_modules/record-engine'), join(project, 'node_modules'));
@@ -21,7 +20,6 @@ beforeAll(() => {
   writeFileSync(join(project, 'package.json'), '{\n  "name": "project",\n  "version": "1.0.0"\n}\n');
   stranger = strangerIn(project, dirname(process.execPath));
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 test('it has the program, its types and its documents, and neither sources nor tests', () => {
   const outside = packed.filter((file) => !/^(?:dist\/(?:engine|studio)|docs|engine\/pages\/public)\//.test(file));

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ask } from '../support/ask.ts';
@@ -42,7 +42,6 @@ onServer('a value that is too long for an index', () => {
     } finally {
       await close();
       await database.remove();
-      rmSync(schemaDirectory, { recursive: true });
     }
   });
 });
@@ -69,9 +68,8 @@ onServer('what has a form of its own in PostgreSQL', () => {
   });
 
   let own: TestServer;
-  let directory: string;
+  const directory = mkdtempSync(join(tmpdir(), 'forms-'));
   beforeAll(async () => {
-    directory = mkdtempSync(join(tmpdir(), 'forms-'));
     writeFileSync(join(directory, 'place.yaml'), 'type: Place\n');
     writeFileSync(
       join(directory, 'measure.yaml'),
@@ -81,7 +79,6 @@ onServer('what has a form of its own in PostgreSQL', () => {
   });
   afterAll(async () => {
     await own?.close();
-    rmSync(directory, { recursive: true });
   });
 });
 

@@ -1,5 +1,5 @@
-/** The compiled service starts, answers and stops, again and again, on the Node.js that runs this test: `npm run test:starts`. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+/** The compiled service starts, answers and stops, again and again, on the Node.js that runs this test: `npm run test:nightly -- starts`. */
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { urlOf, useCompiled } from '../support/compiled.ts';
@@ -8,13 +8,7 @@ import { exchange } from '../support/exchange.ts';
 const STARTS = Number(process.env['STARTS'] ?? 5);
 
 const compiled = useCompiled();
-let directory: string;
-beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'starts-'));
-});
-afterAll(async () => {
-  rmSync(directory, { recursive: true });
-});
+const directory = mkdtempSync(join(tmpdir(), 'starts-'));
 
 it(
   `${STARTS} starts and stops on Node.js ${process.versions.node}`,

@@ -1,6 +1,6 @@
 /** What deploy/ describes, without a container engine: the files that the image gets are enough to run what it runs. */
 import { spawn, spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { NODE_OPTIONS } from '../../bench/node-options.ts';
@@ -27,12 +27,11 @@ const environment: Readonly<Record<string, string>> = Object.fromEntries(
   ),
 );
 
-let folder: string;
+const folder = mkdtempSync(join(tmpdir(), 'image-'));
 let app: string;
 let path: string;
 const compiled = useCompiled();
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'image-'));
   const [source, engine, bin] = ['source', 'record-engine', 'bin'].map((name) => join(folder, name)) as [
     string,
     string,
@@ -45,7 +44,6 @@ beforeAll(() => {
   mkdirSync(bin);
   symlinkSync(join(engine, 'dist/engine/cli.js'), join(bin, 'records'));
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 test('the image is the package, with the command on its path, and the descriptors', () => {
   expect(copies).toEqual([

@@ -1,4 +1,4 @@
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, renameSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeError } from '../../engine/log.ts';
@@ -14,14 +14,8 @@ import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 const SCHEMA = 'tests/fixtures/access';
 const HEADERS = { 'content-type': 'application/json' };
 
-let directory: string;
+const directory = mkdtempSync(join(tmpdir(), 'operation-'));
 const compiled = useCompiled();
-beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'operation-'));
-});
-afterAll(async () => {
-  rmSync(directory, { recursive: true });
-});
 
 const start = (environment: Environment = {}): Running =>
   compiled.run('server.js', [], {

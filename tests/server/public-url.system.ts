@@ -1,6 +1,6 @@
 /** PUBLIC_URL: what the service says of its own address, alone and behind proxies that take off a prefix and end TLS. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,7 +32,6 @@ const MISSING = ['nginx', 'haproxy', 'openssl'].filter((tool) => spawnSync('whic
       });
       file('both.pem', both);
     });
-    afterAll(() => rmSync(directory, { recursive: true }));
 
     const through =
       (port: number): Ask =>

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Running, urlOf, useCompiled } from '../support/compiled.ts';
@@ -24,18 +24,13 @@ fields: { finding: { type: string, sensitive: true } }
 `;
 const HEADERS = { 'content-type': 'application/json' };
 
-let directory: string;
-let schema: string;
+const directory = mkdtempSync(join(tmpdir(), 'sensitive-'));
+const schema = join(directory, 'schema');
 const compiled = useCompiled();
 beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'sensitive-'));
-  schema = join(directory, 'schema');
   mkdirSync(schema);
   writeFileSync(join(schema, 'patient.yaml'), PATIENT);
   writeFileSync(join(schema, 'visit.yaml'), VISIT);
-});
-afterAll(async () => {
-  rmSync(directory, { recursive: true });
 });
 
 const file = (): string => join(directory, 'records.db');

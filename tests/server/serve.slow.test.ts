@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -14,14 +14,8 @@ import { until } from '../support/leaving.ts';
 const SCHEMA = 'tests/fixtures/http';
 const JSON_BODY = { 'content-type': 'application/json' };
 
-let directory: string;
+const directory = mkdtempSync(join(tmpdir(), 'records-'));
 const compiled = useCompiled();
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'records-'));
-});
-afterAll(async () => {
-  await rm(directory, { recursive: true });
-});
 
 /** A connection on which a test writes what it likes. `received` is all that has come back. */
 async function open(url: string): Promise<{ socket: Socket; received: () => string }> {

@@ -1,6 +1,6 @@
 /** What an answer promises stays: through kills at random moments under load, and on a disk that is full. */
 import { randomInt } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -16,14 +16,8 @@ const CLIENTS = 8;
 const SCHEMA = 'tests/fixtures/durability';
 const JSON_BODY = { 'content-type': 'application/json' };
 
-let directory: string;
+const directory = mkdtempSync(join(tmpdir(), 'durability-'));
 const compiled = useCompiled();
-beforeAll(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'durability-'));
-});
-afterAll(async () => {
-  rmSync(directory, { recursive: true });
-});
 
 function faultsOf(file: string): readonly unknown[] {
   const database = new Database(file);

@@ -1,6 +1,6 @@
 /** Searches on SQLite end: when their time is over, when their client has gone, and when the service ends. */
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Caller, PATIENT } from '../../engine/edge/caller.ts';
@@ -64,7 +64,6 @@ beforeEach(() => {
 afterEach(async () => {
   await driver.close();
   await until(() => children().length === 0);
-  rmSync(directory, { recursive: true });
 });
 
 describe('a search', () => {

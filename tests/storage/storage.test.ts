@@ -1,6 +1,6 @@
 /** The store below HTTP: snapshots, group commit, what a start refuses. */
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -39,7 +39,6 @@ beforeEach(() => {
   writeFileSync(file('book.yaml'), BOOKS);
   model = loadModel(directory);
 });
-afterEach(() => rmSync(directory, { recursive: true }));
 
 test.each(databaseKinds)('a stream shows the records as they were when it began: %s', async (kind) => {
   const database = await createDatabase(kind);

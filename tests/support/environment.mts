@@ -3,7 +3,9 @@
  * all packages. Jest's own environment gives each file a context and loads everything into it again: a fifth of the
  * time of all tests. What a file and its helpers in tests/ keep in variables is still its own.
  */
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import vm, { type CompileFunctionOptions, type Context } from 'node:vm';
 import type { JestEnvironment, JestEnvironmentConfig } from '@jest/environment';
@@ -52,6 +54,8 @@ export default class SharedEnvironment implements JestEnvironment {
   readonly fakeTimers = null;
   readonly fakeTimersModern: ModernFakeTimers;
   readonly moduleMocker = new ModuleMocker(globalThis);
+  /** What a file makes in `tmpdir()` goes with it. */
+  readonly #temporary = mkdtempSync(join(tmpdir(), 'test-'));
   readonly #before = {
     names: new Set(Reflect.ownKeys(globalThis)),
     console,
@@ -66,11 +70,15 @@ export default class SharedEnvironment implements JestEnvironment {
   /** Jest has every error keep a hundred lines of its stack: costly, where each refused request is one. */
   async setup(): Promise<void> {
     Error.stackTraceLimit = 10;
+    // Servers of PostgreSQL run as another user, who must get into it.
+    chmodSync(this.#temporary, 0o755);
+    process.env['TMPDIR'] = this.#temporary;
   }
 
   /** Takes back what Jest and the file have done to the process. */
   async teardown(): Promise<void> {
     const { names, console: printing, environment, variables } = this.#before;
+    rmSync(this.#temporary, { recursive: true, force: true, maxRetries: 5 });
     this.fakeTimersModern.dispose();
     for (const name of Reflect.ownKeys(globalThis)) if (!names.has(name)) Reflect.deleteProperty(globalThis, name);
     globalThis.console = printing;

@@ -1,7 +1,7 @@
 /** The schema folders that the suites run against: committed ones of odd shapes, and large ones written on demand. */
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { temporaryFolder } from './temporary.ts';
 
 const FOLDER = join('tests', 'fixtures', 'schemas');
 
@@ -10,7 +10,7 @@ export const fixtureSchemas: readonly { readonly name: string; readonly director
   .map((name) => ({ name, directory: join(FOLDER, name) }));
 
 function writeSchema(files: Readonly<Record<string, string>>): string {
-  const directory = temporaryFolder('schema-');
+  const directory = mkdtempSync(join(tmpdir(), 'schema-'));
   mkdirSync(join(directory, 'related'));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, `${name}.yaml`), text);
   return directory;

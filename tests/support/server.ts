@@ -1,5 +1,5 @@
 /** The service as `npm start` builds it, on a free port, with a database of its own. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Budget } from '../../engine/edge/budget.ts';
@@ -70,10 +70,7 @@ export function useServer({
     for (const [name, text] of Object.entries(files ?? {})) writeFileSync(join(directory ?? '', name), text);
     running = await startTestServer(directory === undefined ? options : { ...options, schemaDirectory: directory });
   });
-  afterAll(async () => {
-    await running?.close();
-    if (directory !== undefined) rmSync(directory, { recursive: true });
-  });
+  afterAll(() => running?.close());
   const started = (): TestServer => {
     if (running === undefined) throw new Error('the service has not started');
     return running;
