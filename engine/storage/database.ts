@@ -71,8 +71,8 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
   }
 
   const check = (): Promise<void> => watched(() => driver.read(fit.check, PATIENT));
-  const look = (): Promise<void> => check().catch(() => undefined);
-  const fit = createFit(driver, observer, look);
+  const recheck = (): Promise<void> => check().catch(() => undefined);
+  const fit = createFit(driver, observer, recheck);
   const during = <T>(ask: () => Awaitable<T>, of: 'read' | 'write' = 'read'): Promise<T> =>
     watched(ask, of).catch(fit.explain);
 
@@ -195,7 +195,7 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
     ping: () => watched(() => driver.ping()),
     hold: async (mapped) => {
       fit.hold(mapped);
-      if (!inEachSnapshot) timer = setInterval(look, SCHEMA_CHECK_INTERVAL_MS).unref();
+      if (!inEachSnapshot) timer = setInterval(recheck, SCHEMA_CHECK_INTERVAL_MS).unref();
       await check();
     },
     served: fit.served,
@@ -214,10 +214,10 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
 
 // Admission: each kind of work has its share of the database, the rest waits in a bounded queue, and clients take turns.
 
-const LATE = { read: 'busy', scan: 'crowded', write: 'busy', stream: 'streaming', slowList: 'crowded' } as const;
-/** Most waiting requests of a client for each kind in QUEUED; memory limits their sum, connections limit other kinds. */
+const TIMED_OUT = { read: 'busy', scan: 'crowded', write: 'busy', stream: 'streaming', slowList: 'crowded' } as const;
+/** Most waiting requests of a client for each kind in QUEUED_KINDS; memory limits their sum, connections limit other kinds. */
 const MAX_QUEUED_PER_CLIENT = 100;
-const QUEUED: ReadonlySet<Kind> = new Set(['scan', 'slowList', 'stream']);
+const QUEUED_KINDS: ReadonlySet<Kind> = new Set(['scan', 'slowList', 'stream']);
 const QUEUED_REQUEST_BYTES = 64 * 1024;
 /** Running writes of one row: one holds the lock, one waits for it; more would only occupy connections. */
 const MAX_WRITES_PER_ROW = 2;
@@ -266,9 +266,9 @@ function createAdmission({ most, shared, waitMs }: Slots, onWait?: OnWait) {
 
   function wait(work: Work, caller: Caller): Promise<() => void> {
     const { kind, origin } = work;
-    if (QUEUED.has(kind)) {
+    if (QUEUED_KINDS.has(kind)) {
       const own = queue.filter((waiting) => waiting.kind === kind && waiting.origin === origin);
-      if (own.length >= MAX_QUEUED_PER_CLIENT) throw unavailable(LATE[kind]);
+      if (own.length >= MAX_QUEUED_PER_CLIENT) throw unavailable(TIMED_OUT[kind]);
       caller.take(QUEUED_REQUEST_BYTES);
     }
     return new Promise((resolve, reject) => {
@@ -286,7 +286,8 @@ function createAdmission({ most, shared, waitMs }: Slots, onWait?: OnWait) {
         refuse: (reason) => settle(() => reject(reason)),
       };
       const limit = waitMs(kind);
-      const timer = limit === Infinity ? undefined : setTimeout(() => waiting.refuse(unavailable(LATE[kind])), limit);
+      const timer =
+        limit === Infinity ? undefined : setTimeout(() => waiting.refuse(unavailable(TIMED_OUT[kind])), limit);
       queue.push(waiting);
       const stop = caller.onGone(() => waiting.refuse(new CallerGone()));
     });
@@ -319,7 +320,7 @@ const CHANGES = ['insert into ', 'update ', 'delete from '];
 const EXPECTED = [Problem, ConstraintError, CallerGone, Overtaken];
 export const SCHEMA_CHECK_INTERVAL_MS = 1000;
 
-function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, look: () => Promise<void>) {
+function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, recheck: () => Promise<void>) {
   const { quote, name: dialect, revision } = driver.dialect;
   const current: Statement = { sql: revision.sql };
   let mapped: Model | undefined;
@@ -398,7 +399,7 @@ function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, look: 
       // A newer version may have narrowed a column while the statement waited for its table.
       const isRefused = error instanceof Problem && error.code === 'refused-by-database';
       if (mapped === undefined || (!lacks && !isRefused && EXPECTED.some((kind) => error instanceof kind))) throw error;
-      await look();
+      await recheck();
       isMissing ||= lacks && isSame;
       if (isSame || (isRefused && misfits.length === 0)) throw error;
       throw misfits.length > 0 ? unavailable('changed', error) : new Outdated(error);

@@ -53,7 +53,7 @@ export interface Dialect {
   readonly counted?: (
     page: Statement,
     count: Statement,
-    how: { readonly values: number; readonly isTold: boolean },
+    how: { readonly values: number; readonly isFirstPage: boolean },
   ) => Statement;
   readonly limit: string;
   /** Whether all rows of a statement cost less at once than one by one. */

@@ -100,25 +100,25 @@ export interface Location {
 }
 
 export function databaseAt(url: string): Location {
-  const [, scheme = '', place = ''] = /^([a-z]+):(.+)$/s.exec(url) ?? [];
+  const [, scheme = '', location = ''] = /^([a-z]+):(.+)$/s.exec(url) ?? [];
   if (scheme === 'sqlite')
     return {
       open: (options) => {
-        refuseUnusableFile(place);
-        return openSqlite(place, options);
+        refuseUnusableFile(location);
+        return openSqlite(location, options);
       },
       replicas: () => {
         throw new StartError('READ_URL names replicas of a PostgreSQL database; an SQLite file has none');
       },
-      newDialect: existsSync(place) && statSync(place).size > 0 ? undefined : sqliteDialect,
+      newDialect: existsSync(location) && statSync(location).size > 0 ? undefined : sqliteDialect,
     };
   if (scheme !== 'postgres' && scheme !== 'postgresql')
     throw new StartError(
       `DATABASE_URL is "${withoutPassword(url)}"; expected sqlite:FILE or postgres://USER:PASSWORD@HOST:PORT/DATABASE`,
     );
   return {
-    open: async (options) => (await import('./postgres/driver.ts')).openPostgres(`postgres:${place}`, options),
-    replicas: async (options) => (await import('./postgres/driver.ts')).openReplicas(`postgres:${place}`, options),
+    open: async (options) => (await import('./postgres/driver.ts')).openPostgres(`postgres:${location}`, options),
+    replicas: async (options) => (await import('./postgres/driver.ts')).openReplicas(`postgres:${location}`, options),
     newDialect: undefined,
   };
 }

@@ -17,11 +17,11 @@ export interface PostgresAddress {
 
 const PARAMETERS = { pool: wholeNumber(1, 1000), prepared: onOrOff(), lock_timeout: wholeNumber(1, 3_600_000) };
 
-const CLIENT =
+const CLIENT_PARAMETERS =
   'user password host port application_name options ssl sslmode sslcert sslkey sslrootcert sslnegotiation uselibpqcompat';
-const KNOWN: ReadonlySet<string> = new Set([...Object.keys(PARAMETERS), ...CLIENT.split(' ')]);
+const KNOWN_PARAMETERS: ReadonlySet<string> = new Set([...Object.keys(PARAMETERS), ...CLIENT_PARAMETERS.split(' ')]);
 
-const INSTEAD: ReadonlyMap<string, string> = new Map([
+const ALTERNATIVES: ReadonlyMap<string, string> = new Map([
   ['answer_timeout', '; use the setting STATEMENT_TIMEOUT, in seconds'],
   ['statement_timeout', '; use the setting STATEMENT_TIMEOUT, in seconds'],
   ['search_path', '; use options=-c search_path=NAME, with %20 for the space and %3D for the second ='],
@@ -48,9 +48,9 @@ export function parseAddresses(text: string, setting: string): readonly Postgres
 function addressOf(url: URL, setting: string): PostgresAddress {
   const { searchParams } = url;
   for (const name of searchParams.keys())
-    if (!KNOWN.has(name))
+    if (!KNOWN_PARAMETERS.has(name))
       throw new StartError(
-        `${setting} has ${name}${INSTEAD.get(name) ?? `, which is not a known parameter${didYouMean(name, KNOWN)}`}`,
+        `${setting} has ${name}${ALTERNATIVES.get(name) ?? `, which is not a known parameter${didYouMean(name, KNOWN_PARAMETERS)}`}`,
       );
   const take = <T>(
     name: string,

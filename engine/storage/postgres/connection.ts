@@ -46,7 +46,7 @@ export class PostgresConnection {
   readonly #stop: () => void;
   #running = 0;
   #isOver = false;
-  #isSpoilt = false;
+  #isDiscarded = false;
   #cancelling: Promise<void> | undefined;
 
   constructor(client: PoolClient, caller: Caller, options: ConnectionOptions) {
@@ -107,18 +107,18 @@ export class PostgresConnection {
   async #requestCancel(): Promise<void> {
     // The server forgets a cancellation that comes before its statement.
     if (await cancelStatement(this.#client)) setTimeout(() => this.#cancel(), POLL_INTERVAL_MS).unref();
-    else this.#isSpoilt = true;
+    else this.#isDiscarded = true;
   }
 
   #explained(error: unknown): unknown {
     if (isSilent(error)) this.#cancel();
-    if (isConnectionLost(error) || isStale(error)) this.spoil();
+    if (isConnectionLost(error) || isStale(error)) this.discard();
     if (!isCancelled(error)) return error;
     return this.#cancelling === undefined ? tooSlow(this.#options.timeout, error) : new CallerGone();
   }
 
   /** Tells callers the position after their write. Never rejects. */
-  async tellPosition(callers: readonly Caller[] = [this.#caller]): Promise<void> {
+  async reportPosition(callers: readonly Caller[] = [this.#caller]): Promise<void> {
     if (!this.#options.positions) return;
     const { rows } = await this.#ask(POSITION, [], true).catch(() => NOTHING);
     const position = rows[0]?.[0];
@@ -140,17 +140,17 @@ export class PostgresConnection {
 
   async rollback(): Promise<void> {
     this.#isOver = true;
-    if (!this.#isSpoilt) await this.#ask({ sql: 'rollback' }, [], false).catch(() => this.spoil());
+    if (!this.#isDiscarded) await this.#ask({ sql: 'rollback' }, [], false).catch(() => this.discard());
   }
 
-  spoil(): void {
-    this.#isSpoilt = true;
+  discard(): void {
+    this.#isDiscarded = true;
   }
 
   release(): void {
     this.#stop();
     // A late cancellation must not end the statement of another caller.
-    const release = (): void => this.#client.release(this.#isSpoilt || this.#options.outdated.has(this.#client));
+    const release = (): void => this.#client.release(this.#isDiscarded || this.#options.outdated.has(this.#client));
     if (this.#cancelling) void this.#cancelling.then(release);
     else release();
   }

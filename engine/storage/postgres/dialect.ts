@@ -16,9 +16,9 @@ export function numbered(sql: string): string {
 }
 
 /** A page and its total in one statement. The last values of a page are its limit, with one row more, and its offset. */
-const countedPage: NonNullable<Dialect['counted']> = (page, count, { values, isTold }) => {
+const countedPage: NonNullable<Dialect['counted']> = (page, count, { values, isFirstPage }) => {
   const rows = '(select count(*) from page$)';
-  const unless = isTold ? ` where ${rows} >= $${values - 1} or (${rows} = 0 and $${values} > 0)` : '';
+  const unless = isFirstPage ? ` where ${rows} >= $${values - 1} or (${rows} = 0 and $${values} > 0)` : '';
   return {
     sql:
       `with page$(text$) as materialized (${page.sql}) select text$, null::bigint from page$ ` +

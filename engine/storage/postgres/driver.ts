@@ -33,7 +33,7 @@ import {
   STREAM_IDLE_TIMEOUT_MS,
 } from './tuning.ts';
 
-const EXISTING: Statement = {
+const EXISTING_NAMES: Statement = {
   sql: `select relname::text from pg_class where relnamespace = quote_ident(current_schema())::regnamespace and relkind in ('r', 'p', 'i')`,
 };
 const PING: Statement = { sql: 'select 1' };
@@ -131,7 +131,7 @@ function driverOf(address: PostgresAddress, options: DriverOptions, onLost?: () 
     finishMigration: (watch) => finishMigration(unlimited, watch),
     abandonMigration: (watch) => abandonMigration(unlimited, watch),
     dryRun: () => undefined,
-    existing: () => alone(requests).column(EXISTING, []),
+    existing: () => alone(requests).column(EXISTING_NAMES, []),
     ping: async () => {
       await alone(requests).value(PING, []);
       await (connecting ??= requireConnectable(address, onRefused).finally(
@@ -164,7 +164,7 @@ async function exclusively<T>(connections: Connections, work: () => Awaitable<T>
     } catch (error) {
       throw translate(error);
     } finally {
-      await connection.execute('commit').catch(() => connection.spoil());
+      await connection.execute('commit').catch(() => connection.discard());
       connection.release();
     }
     await delay(RETRY_INTERVAL_MS);

@@ -22,7 +22,7 @@ const tooLong: Translate = (cause) =>
   new ConstraintError('too-long', cause, / for index "(.+)"/.exec(messageOf(cause))?.[1]);
 const invalidRow: Translate = (cause) =>
   new Problem('invalid-body', 'The record has too many long values for one row of the database', { cause });
-const told = (cause: unknown): Error => new Error(stateOf(cause), { cause });
+const redacted = (cause: unknown): Error => new Error(stateOf(cause), { cause });
 
 /** `SQLSTATE routine` -> problem, the first one that fits. The routine is a function of the server. */
 const TRANSLATIONS: readonly (readonly [RegExp, Translate])[] = [
@@ -31,8 +31,8 @@ const TRANSLATIONS: readonly (readonly [RegExp, Translate])[] = [
   [/^23P01/, (cause) => new Problem('unique-conflict', messageOf(cause), { cause })],
   // A view of others, a rule of others, or a column that others have made narrower.
   [/^(42501 ExecWithCheckOptions|23|44|22001|22003)/, refused],
-  [/^42501/, (cause) => missingPrivilege(told(cause))],
-  [/^(42P01|42703|3F000)/, (cause) => new MissingObject(told(cause))],
+  [/^42501/, (cause) => missingPrivilege(redacted(cause))],
+  [/^(42P01|42703|3F000)/, (cause) => new MissingObject(redacted(cause))],
   // ENOSPC has a SQLSTATE; EFBIG and EDQUOT only show in functions that make files longer.
   [/^(53100|XX000 (mdextend|mdzeroextend|BufFileDumpBuffer)$)/, (cause) => diskFull(cause)],
   [/^58030/, (cause) => unavailable('broken', cause)],
@@ -45,13 +45,14 @@ const TRANSLATIONS: readonly (readonly [RegExp, Translate])[] = [
 ];
 
 /** Conflicts, limits, lost and cancelled statements, which no row causes. */
-const OF_NO_ROW = /^(08|25|40|53|57|58|55P03|42501)/;
+const NOT_ABOUT_ROWS = /^(08|25|40|53|57|58|55P03|42501)/;
 /** The error comes from a function that is not the engine's. */
-const OTHERS = /\bfunction (?!inline_code_block|"?_records_)/;
+const FOREIGN_FUNCTION = /\bfunction (?!inline_code_block|"?_records_)/;
 
 export function translate(error: unknown): unknown {
   const state = sqlStateOf(error);
-  if (state !== '' && !OF_NO_ROW.test(state) && OTHERS.test(textOf(error, 'where'))) return refused(error);
+  if (state !== '' && !NOT_ABOUT_ROWS.test(state) && FOREIGN_FUNCTION.test(textOf(error, 'where')))
+    return refused(error);
   const [, known] = TRANSLATIONS.find(([pattern]) => pattern.test(`${state} ${textOf(error, 'routine')}`)) ?? [];
   if (known) return known(error);
   if (messageOf(error).startsWith('timeout exceeded when trying to connect')) return busy(error);
@@ -61,18 +62,18 @@ export function translate(error: unknown): unknown {
 const sqlStateOf = (error: unknown): string =>
   /^[0-9A-Z]{5}$/.test(codeOf(error)) && codeOf(error) !== 'EPIPE' ? codeOf(error) : '';
 
-const LOST =
+const LOST_CODES =
   /^(08|57P01|57P02|57P03|57P05|25P03|25P04|ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
 /** Errors of pg that it raises before it sends the statement. */
-const UNSENT = /^(Client (was closed|has encountered)|Cannot use a pool after)/;
-const CUT = /^(Query read timeout|Connection terminated|timeout exceeded when trying to connect)/;
+const UNSENT_MESSAGES = /^(Client (was closed|has encountered)|Cannot use a pool after)/;
+const LOST_MESSAGES = /^(Query read timeout|Connection terminated|timeout exceeded when trying to connect)/;
 
 export const isConnectionLost = (error: unknown): boolean =>
-  LOST.test(codeOf(error)) || UNSENT.test(messageOf(error)) || CUT.test(messageOf(error));
+  LOST_CODES.test(codeOf(error)) || UNSENT_MESSAGES.test(messageOf(error)) || LOST_MESSAGES.test(messageOf(error));
 
 /** It is not known whether a statement was done; 57P01 and 57P05 say that it was not. */
 export const isUnanswered = (error: unknown): boolean =>
-  isConnectionLost(error) && !/^57P0[15]/.test(codeOf(error)) && !UNSENT.test(messageOf(error));
+  isConnectionLost(error) && !/^57P0[15]/.test(codeOf(error)) && !UNSENT_MESSAGES.test(messageOf(error));
 
 export const silent = (): Error => new Error('Query read timeout');
 
@@ -99,9 +100,9 @@ export const isRepeatable = (error: unknown): boolean =>
 /** The server refuses connections: it shuts down, or is still starting. */
 export const isRefusing = (error: unknown): boolean => codeOf(error) === '57P03';
 
-const FULL = /^53300|no more connections allowed/;
+const SERVER_FULL = /^53300|no more connections allowed/;
 
-export const isFull = (error: unknown): boolean => FULL.test(`${codeOf(error)} ${messageOf(error)}`);
+export const isFull = (error: unknown): boolean => SERVER_FULL.test(`${codeOf(error)} ${messageOf(error)}`);
 
 const isIn = (error: unknown, states: RegExp): boolean => {
   const state = sqlStateOf(error);
@@ -117,15 +118,15 @@ export const isFinal = (error: unknown): boolean => isIn(error, /^(?!08|25|40|53
 export const postgresReasonOf = (error: unknown): string => messageOf(error) || codeOf(error) || String(error);
 
 /** Classes of SQLSTATEs whose messages quote no values of records. */
-const TELLING = /^(08|25|2B|3F|40|42|53|54|55|57|58)/;
+const SAFE_CLASSES = /^(08|25|2B|3F|40|42|53|54|55|57|58)/;
 
 /** The database's message for operators, without values of records. */
 export function stateOf(error: unknown): string {
-  const said = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  const code = codeOf(said);
-  if (!/^[0-9A-Z]{5}$/.test(code)) return postgresReasonOf(said);
-  const detail = code.startsWith('2B') ? `: ${textOf(said, 'detail')}` : '';
-  return TELLING.test(code) ? `SQLSTATE ${code}: ${messageOf(said)}${detail}` : `SQLSTATE ${code}`;
+  const source = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  const code = codeOf(source);
+  if (!/^[0-9A-Z]{5}$/.test(code)) return postgresReasonOf(source);
+  const detail = code.startsWith('2B') ? `: ${textOf(source, 'detail')}` : '';
+  return SAFE_CLASSES.test(code) ? `SQLSTATE ${code}: ${messageOf(source)}${detail}` : `SQLSTATE ${code}`;
 }
 
 /** Waiting may help: nobody answers, or the server is still starting, also behind a pooler. */
@@ -136,8 +137,8 @@ const isNotYetThere = (error: unknown): boolean =>
 export const TRANSACTION_POOLER =
   'there is a pooler in transaction mode (PgBouncer) before the server: add prepared=off to the URL, or give this service a pool in session mode';
 
-/** `SQLSTATE message` -> cure; the first one that fits. */
-const CURES: readonly (readonly [RegExp, string])[] = [
+/** `SQLSTATE message` -> hint; the first one that fits. */
+const HINTS: readonly (readonly [RegExp, string])[] = [
   [
     /password must be a string|no password supplied|empty password/i,
     'the URL has no password, and the server asks for one: postgres://USER:PASSWORD@HOST:PORT/DATABASE',
@@ -147,7 +148,7 @@ const CURES: readonly (readonly [RegExp, string])[] = [
   [/^28000/, 'the user must exist and may log in, and pg_hba.conf of the server must allow this address'],
   [/^3D000/, 'create the database, or correct its name in the URL'],
   [
-    FULL,
+    SERVER_FULL,
     'max_connections of the server (or the limit of the user, the database or the pooler) is in use: lower pool in the URL of each instance, end what holds connections, or raise it',
   ],
   [
@@ -163,13 +164,13 @@ const CURES: readonly (readonly [RegExp, string])[] = [
   [/^42501/, 'grant it to the user of the URL, for the schema with GRANT USAGE, CREATE ON SCHEMA'],
 ];
 
-export const cureOf = (error: unknown): string | undefined =>
-  CURES.find(([pattern]) => pattern.test(`${codeOf(error)} ${messageOf(error)}`))?.[1];
+export const hintOf = (error: unknown): string | undefined =>
+  HINTS.find(([pattern]) => pattern.test(`${codeOf(error)} ${messageOf(error)}`))?.[1];
 
 export function startFault({ shown }: PostgresAddress, error: unknown): StartError {
   if (error instanceof StartError) return error;
-  const [state, cure] = [sqlStateOf(error), cureOf(error)];
-  const why = `${state === '' ? '' : ` (SQLSTATE ${state})`}: ${postgresReasonOf(error)}${cure === undefined ? '' : `. What helps: ${cure}`}`;
+  const [state, hint] = [sqlStateOf(error), hintOf(error)];
+  const why = `${state === '' ? '' : ` (SQLSTATE ${state})`}: ${postgresReasonOf(error)}${hint === undefined ? '' : `. What helps: ${hint}`}`;
   return isNotYetThere(error)
     ? new NotYetThere(`The database at ${shown} cannot be reached${why}`, { cause: error })
     : new StartError(`The database at ${shown} cannot be used${why}`, { cause: error });

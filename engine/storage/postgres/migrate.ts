@@ -6,9 +6,9 @@ import { Problem, StartError } from '../../problem.ts';
 import type { Reader, Values, Writer } from '../driver.ts';
 import { type Doing, type Follower, type Migration, SeedRefused, type Task, taskKinds } from '../migrate/driver.ts';
 import { METADATA } from '../tables.ts';
-import { cureOf, isFinal, isRefusal, stateOf, translate } from './errors.ts';
+import { hintOf, isFinal, isRefusal, stateOf, translate } from './errors.ts';
 import type { Connections } from './pool.ts';
-import { alone, taken, writeIn } from './transaction.ts';
+import { acquire, alone, writeIn } from './transaction.ts';
 import {
   DDL_DEADLINE_MS,
   DDL_LOCK_TIMEOUT_MS,
@@ -55,11 +55,11 @@ async function explainErrors(work: (running: (sql: string) => void) => Promise<v
     // The server's own error is at the end of the chain.
     let cause = error;
     while (cause instanceof Error && cause.cause !== undefined) cause = cause.cause;
-    const cure = cureOf(cause);
+    const hint = hintOf(cause);
     const message =
       error instanceof Problem && error.code === 'outcome-unknown'
         ? 'The connection was lost before the database said whether the tables were changed. Start again: what is done is not done twice'
-        : `The database did not carry out "${sql}" (${stateOf(error)}). Nothing was changed${cure === undefined ? '' : `. What helps: ${cure}`}`;
+        : `The database did not carry out "${sql}" (${stateOf(error)}). Nothing was changed${hint === undefined ? '' : `. What helps: ${hint}`}`;
     throw new StartError(message, { cause: error });
   }
 }
@@ -173,11 +173,11 @@ async function buildIndex(connections: Connections, { sql, builds = '' }: Task, 
 
 /** Runs a statement outside of a transaction, as CREATE INDEX CONCURRENTLY demands. */
 async function outside(connections: Connections, sql: string, caller: Caller): Promise<void> {
-  const connection = await taken(connections, caller);
+  const connection = await acquire(connections, caller);
   try {
     await connection.execute(sql);
   } catch (error) {
-    connection.spoil();
+    connection.discard();
     throw isRefusal(error) ? error : translate(error);
   } finally {
     connection.release();

@@ -14,24 +14,24 @@ const REPLAYED = `(select to_hex(greatest(timeline_id, (select received_tli from
 
 interface LogPosition {
   readonly timeline: number;
-  readonly place: bigint;
+  readonly lsn: bigint;
 }
 
 function parsePosition(text: string): LogPosition | undefined {
   const [, timeline = '0', high = '', low = ''] =
     /^(?:([0-9A-F]{1,8})-)?([0-9A-F]{1,8})\/([0-9A-F]{1,8})$/i.exec(text) ?? [];
   if (high === '') return undefined;
-  return { timeline: Number.parseInt(timeline, 16), place: (BigInt(`0x${high}`) << 32n) + BigInt(`0x${low}`) };
+  return { timeline: Number.parseInt(timeline, 16), lsn: (BigInt(`0x${high}`) << 32n) + BigInt(`0x${low}`) };
 }
 
-const LOOK = `select case when pg_is_in_recovery() then ${REPLAYED} else ${WRITTEN} end, pg_postmaster_start_time()::text`;
+const POSITION_QUERY = `select case when pg_is_in_recovery() then ${REPLAYED} else ${WRITTEN} end, pg_postmaster_start_time()::text`;
 
 export function watchReplica(url: string, onLost: () => void) {
   let client: Client | undefined;
   /** The highest timeline since the server started: without a primary, it reports an older one again. */
   let reached = { started: '', timeline: 0 };
   let seen: LogPosition | undefined;
-  let looking: Promise<void> | undefined;
+  let polling: Promise<void> | undefined;
 
   async function connected(): Promise<Client> {
     if (client) return client;
@@ -41,12 +41,12 @@ export function watchReplica(url: string, onLost: () => void) {
       query_timeout: REPLICA_POLL_TIMEOUT_MS,
       application_name: 'records-watch',
     });
-    client = fresh.on('error', () => lose(fresh)).once('end', () => lose(fresh));
+    client = fresh.on('error', () => disconnect(fresh)).once('end', () => disconnect(fresh));
     await fresh.connect();
     return fresh;
   }
 
-  function lose(lost: Client | undefined): void {
+  function disconnect(lost: Client | undefined): void {
     lost?.connection.stream.destroy();
     if (client !== lost) return;
     client = undefined;
@@ -58,28 +58,28 @@ export function watchReplica(url: string, onLost: () => void) {
   async function ask(): Promise<void> {
     try {
       const asked = await connected();
-      const { rows } = await asked.query<[string | null, string]>({ text: LOOK, rowMode: 'array' });
-      const [told, started = ''] = rows[0] ?? [];
-      const { timeline = 0, place = 0n } = parsePosition(told ?? '') ?? {};
+      const { rows } = await asked.query<[string | null, string]>({ text: POSITION_QUERY, rowMode: 'array' });
+      const [text, started = ''] = rows[0] ?? [];
+      const { timeline = 0, lsn = 0n } = parsePosition(text ?? '') ?? {};
       const before = reached.started === started ? reached.timeline : 0;
       reached = { started, timeline: Math.max(before, timeline) };
-      seen = { timeline: reached.timeline, place };
+      seen = { timeline: reached.timeline, lsn };
     } catch {
-      lose(client);
+      disconnect(client);
     }
   }
 
   const cut = (): void => void client?.connection.stream.destroy();
-  const look = (): Promise<void> => (looking ??= ask().finally(() => (looking = undefined)));
-  void look();
-  const timer = setInterval(() => void look(), POLL_INTERVAL_MS).unref();
+  const poll = (): Promise<void> => (polling ??= ask().finally(() => (polling = undefined)));
+  void poll();
+  const timer = setInterval(() => void poll(), POLL_INTERVAL_MS).unref();
   return {
     /** Whether the replica answers, and has replayed the log up to `position`; undefined means any. */
     covers: (position?: string): boolean => {
       if (seen === undefined || position === undefined) return seen !== undefined;
       const wanted = parsePosition(position);
       // After a failover, standbys of the old primary can be further, but on an older timeline.
-      return wanted !== undefined && wanted.place <= seen.place && wanted.timeline <= seen.timeline;
+      return wanted !== undefined && wanted.lsn <= seen.lsn && wanted.timeline <= seen.timeline;
     },
     cut,
     close: (): void => {

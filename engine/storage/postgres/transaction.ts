@@ -66,7 +66,7 @@ export function readIn<T>(
 }
 
 /** Rows are valid however the transaction that read them ends. */
-const end = (connection: PostgresConnection): Promise<void> => connection.commit().catch(() => connection.spoil());
+const end = (connection: PostgresConnection): Promise<void> => connection.commit().catch(() => connection.discard());
 
 export async function writeIn<T>(
   connections: Connections,
@@ -114,7 +114,7 @@ async function committed(connection: PostgresConnection, revision: SqlValue | un
     // The engine's own constraints are not deferred.
     throw isConstraint(error) ? refusedByOthers(postgresReasonOf(error), error) : error;
   }
-  await connection.tellPosition();
+  await connection.reportPosition();
 }
 
 async function inTransaction<T>(
@@ -170,7 +170,7 @@ async function repeating<T>(
   }
 }
 
-export async function taken(connections: Connections, caller: Caller): Promise<PostgresConnection> {
+export async function acquire(connections: Connections, caller: Caller): Promise<PostgresConnection> {
   try {
     return await connections.take(caller);
   } catch (error) {
@@ -228,7 +228,7 @@ function writeSingle(
   const attempt = async (connection: PostgresConnection): Promise<Row | undefined> => {
     try {
       const answers = await connection.queryAll(all);
-      await connection.tellPosition();
+      await connection.reportPosition();
       return answers.at(-1)?.rows[0];
     } catch (error) {
       if (isDividedByZero(error)) return undefined;
@@ -244,11 +244,11 @@ async function writeTogether(
   statement: Statement,
   writes: readonly SharedWrite[],
 ): Promise<readonly (Row | undefined)[]> {
-  const connection = await taken(connections, PATIENT);
+  const connection = await acquire(connections, PATIENT);
   try {
     const answers = await connection.queryAll(writes.map(({ values }) => ({ statement, values })));
     const rows = answers.map(({ rows: [row] }) => row);
-    await connection.tellPosition(writes.flatMap(({ caller }, index) => (rows[index] ? caller : [])));
+    await connection.reportPosition(writes.flatMap(({ caller }, index) => (rows[index] ? caller : [])));
     return rows;
   } catch (error) {
     if (isUnanswered(error)) throw outcomeUnknown(error);
@@ -280,7 +280,7 @@ export async function openSnapshot(connections: Connections, caller: Caller): Pr
 /** The server may have closed the first connection while it was idle. */
 async function beginSnapshot(connections: Connections, caller: Caller): Promise<PostgresConnection> {
   for (let attempt = 0; ; attempt += 1) {
-    const connection = await taken(connections, caller);
+    const connection = await acquire(connections, caller);
     try {
       await connection.execute(connections.opening(READ_ONLY));
       return connection;

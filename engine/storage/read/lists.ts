@@ -22,7 +22,7 @@ import { createDeepLimit, limitedJson, recordJson, ROOT_ALIAS } from './views.ts
 
 /** Stands for a long text: JSON never contains this character. */
 export const LONG_MARK = '\u0002';
-export const MOST_BRIEF = 64 * 1024;
+export const MAX_BRIEF_BYTES = 64 * 1024;
 
 export function shapeOf({ view, filters, order, cursor, offset }: ListQuery): string {
   const orderShape = order.map(({ path, descending }) => `${path.name}${descending ? '-' : '+'}`);
@@ -82,7 +82,7 @@ export function compileList(query: ListQuery, dialect: Dialect) {
   // An index that gives the order finds the rows of the page; the JSON of rows that are skipped must not be built.
   const isDirect = servedByIndex(query) && offset === 0;
   const page: Statement = { sql: isDirect ? ordered([json, ...reads]) : late([json], reads) };
-  const long = `octet_length(text$) > ${MOST_BRIEF}`;
+  const long = `octet_length(text$) > ${MAX_BRIEF_BYTES}`;
   // Without this LIMIT and WHERE, SQLite would build the text each time that the outer SELECT names it.
   const texts = isDirect ? page.sql : `${page.sql} limit -1`;
   const brief = `select case when ${long} then '${LONG_MARK}' else text$ end from (${texts}) where text$ is not null`;
@@ -98,7 +98,7 @@ export function compileList(query: ListQuery, dialect: Dialect) {
     /** The page and the total. Bound: as the page, and `filterValues`. */
     counted:
       orderValuesIn &&
-      dialect.counted?.(page, count, { values: where.values.length + 2, isTold: cursor === undefined }),
+      dialect.counted?.(page, count, { values: where.values.length + 2, isFirstPage: cursor === undefined }),
     /** `row`: of a page that is not brief. */
     orderValues: (text: string, row: Row | undefined): readonly JsonValue[] =>
       orderValuesIn?.(text) ?? paths.map(({ decode }, index) => decode(row?.[index + 1] ?? null)),
@@ -182,7 +182,7 @@ function notBefore({ path: { comparable, nullable }, descending, operand }: Key)
 // A list is heavy, and may take long, unless an index serves both its order and its filters.
 
 /** Rows that an index finds and that are skipped: a few milliseconds. */
-const MAX_SKIPPED = 10_000;
+const MAX_SKIPPED_ROWS = 10_000;
 const RANGES: ReadonlySet<string> = new Set(['lt', 'lte', 'gt', 'gte']);
 
 type IndexedColumn = Field | Relation | 'identifier';
@@ -198,7 +198,8 @@ export function isHeavy({ view: { type }, filters, order, offset }: ListShape): 
   const conditions = filters.map(conditionOf);
   const terms = order.map(({ path }) => columnOf(path));
   const isOneDirection = order.every(({ descending }) => descending === order[0]?.descending);
-  if (offset > MAX_SKIPPED || !isOneDirection || !conditions.every((condition) => condition !== undefined)) return true;
+  if (offset > MAX_SKIPPED_ROWS || !isOneDirection || !conditions.every((condition) => condition !== undefined))
+    return true;
   const fixed = new Set(conditions.flatMap(({ column, isRange }) => (isRange ? [] : column)));
   const ordered = terms.filter((column) => column === undefined || !fixed.has(column));
   if (!conditions.every(({ column, isRange }) => !isRange || column === ordered[0])) return true;

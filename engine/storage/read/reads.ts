@@ -11,11 +11,11 @@ import type { Dialect } from '../dialect.ts';
 import { COPIES_OF_TEXT, type Driver, type Reader, type Row, type Snapshot } from '../driver.ts';
 import type { Page, Store, Summary } from '../store.ts';
 import { valuesOf } from './conditions.ts';
-import { compileList, compileSummary, isHeavy, LONG_MARK, MOST_BRIEF, shapeOf, shapeOfSummary } from './lists.ts';
+import { compileList, compileSummary, isHeavy, LONG_MARK, MAX_BRIEF_BYTES, shapeOf, shapeOfSummary } from './lists.ts';
 import { createDeepLimit, createFindViewRows, limitedJson, MARK, ROOT_ALIAS, tooMany } from './views.ts';
 
 /** Rows of a page that are read as a whole and charged afterwards: SQLite reads rows one by one at twice the price. */
-const MOST_AT_ONCE = (16 * 1024 * 1024) / MOST_BRIEF;
+const MAX_UNCHARGED_ROWS = (16 * 1024 * 1024) / MAX_BRIEF_BYTES;
 
 export interface Reads extends Pick<Store, 'get' | 'page' | 'stream' | 'summary'> {
   record(reader: Reader, view: View, identifier: number, caller?: Caller): Promise<string | undefined>;
@@ -85,7 +85,7 @@ export function createReads(driver: Driver): Reads {
   function answered(view: View, text: SqlValue | undefined, caller: Caller): string | undefined {
     if (typeof text !== 'string') return undefined;
     refuseMarked(view, [text]);
-    if (text.length > SHORT_RECORD) caller.take(COPIES_OF_TEXT * text.length);
+    if (text.length > UNCHARGED_CHARS) caller.take(COPIES_OF_TEXT * text.length);
     return text;
   }
 
@@ -109,7 +109,7 @@ export function createReads(driver: Driver): Reads {
     const { limit = 0, offset } = query;
     const bound = [...values, limit + 1, offset];
     const onText = charging(caller);
-    if (list.brief && limit < MOST_AT_ONCE) {
+    if (list.brief && limit < MAX_UNCHARGED_ROWS) {
       const texts = (await reader.column(list.brief, bound)) as readonly string[];
       if (!texts.includes(LONG_MARK)) {
         texts.forEach(onText);
@@ -141,9 +141,9 @@ export function createReads(driver: Driver): Reads {
     const records = texts.slice(0, limit);
     refuseMarked(view, records);
     const hasPrevious = isBackwards ? hasMore : cursor !== undefined || offset > 0;
-    const isTold = cursor === undefined && !hasMore && (texts.length > 0 || offset === 0);
+    const isTotalKnown = cursor === undefined && !hasMore && (texts.length > 0 || offset === 0);
     const least = (texts.length > 0 ? offset : 0) + texts.length;
-    let total = isTold ? least : counted;
+    let total = isTotalKnown ? least : counted;
     if (total === undefined && count !== 'none') {
       total = totals.get(bound.keys[count]) ?? (await totalOf(reader, bound, count, least));
       totals.set(bound.keys[count], total);
@@ -171,8 +171,8 @@ export function createReads(driver: Driver): Reads {
     const texts = (await reader.column(page, bound, charging(caller))) as readonly string[];
     const hasNext = texts.length > limit;
     if (query.limit === undefined && hasNext) throw faultyRequest('too-many-groups', [TOO_MANY_GROUPS]);
-    const isTold = !hasNext && (texts.length > 0 || offset === 0);
-    const total = isTold ? offset + texts.length : undefined;
+    const isTotalKnown = !hasNext && (texts.length > 0 || offset === 0);
+    const total = isTotalKnown ? offset + texts.length : undefined;
     return {
       groups: texts.slice(query.offset - offset, limit),
       total: count === 'none' ? undefined : (total ?? Number(await reader.value(counting, values))),
@@ -256,7 +256,7 @@ export function createReads(driver: Driver): Reads {
   };
 }
 
-const MOST_TOTALS = 1000;
+const MAX_TOTALS = 1000;
 
 /** Totals that hold until something is committed: counting a table costs ten times as much as reading a page. */
 function rememberedTotals(version: Driver['version']): () => Map<string, number> {
@@ -264,7 +264,7 @@ function rememberedTotals(version: Driver['version']): () => Map<string, number>
   let seen: unknown;
   return () => {
     const now = version?.();
-    if (!version || now !== seen || known.size > MOST_TOTALS) [known, seen] = [new Map(), now];
+    if (!version || now !== seen || known.size > MAX_TOTALS) [known, seen] = [new Map(), now];
     return known;
   };
 }
@@ -285,7 +285,7 @@ function refuseMarked(view: View, texts: readonly (string | null)[]): void {
 }
 
 /** Characters of a record that is not charged: most are shorter. */
-export const SHORT_RECORD = 16 * 1024;
+export const UNCHARGED_CHARS = 16 * 1024;
 
 /** Charges each text to the caller's budget as it is received, so that a page that is too long is never in memory. */
 function charging(caller: Caller): (text: SqlValue) => void {

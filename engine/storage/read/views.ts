@@ -97,7 +97,7 @@ export function comparedBy(field: Field, named: (column: string) => string, { na
 export const MARK = '\u0001';
 /** Smaller sets are not measured, so that usual records cost nothing more. */
 const UNCOUNTED_ROWS = 16;
-const SMALL_BYTES = 16;
+const VALUE_BYTES = 16;
 
 /** The JSON text of the record at ROOT_ALIAS, or `MARK identifier,index of the relation,what is too much`. */
 export function limitedJson(view: View, dialect: Dialect): string {
@@ -135,7 +135,7 @@ function firstBeyond(
 const countSql = (rows: string, most: number): string =>
   `(select count(*) from (select 1 from ${rows} limit ${most + 1}) as counted$)`;
 
-/** SQL: about how many bytes a relation takes: those of the texts, and SMALL_BYTES for each key and other value. */
+/** SQL: about how many bytes a relation takes: those of the texts, and VALUE_BYTES for each key and other value. */
 function bytesOf(relation: Relation, view: View, parent: string, dialect: Dialect): string {
   const child = aliasOf(relation, parent);
   // SQLite knows the length of a stored text without reading it.
@@ -148,7 +148,7 @@ function bytesOf(relation: Relation, view: View, parent: string, dialect: Dialec
     return /text|json/.test(sqlType) ? [lengthOf(field.column, sqlType)] : [];
   });
   const open = view.openKeys ? [lengthOf(OPEN_COLUMN, dialect.openKeys)] : [];
-  const keys = view.fields.reduce((sum, { name }) => sum + name.length + SMALL_BYTES, SMALL_BYTES);
+  const keys = view.fields.reduce((sum, { name }) => sum + name.length + VALUE_BYTES, VALUE_BYTES);
   const below = view.relations.map((related) => bytesOf(related.relation, related.view, child, dialect));
   const row = [String(keys), ...texts, ...open, ...below].join(' + ');
   return `(select coalesce(sum(${row}), 0) from ${relatedRows(relation, parent, child, dialect)})`;
@@ -159,8 +159,8 @@ export function tooMany(view: View, path: string, what: string): Problem {
   const message =
     `"${path}" leads to ${what}: leave it out with include=, or show less of it with fields=; ` +
     `a descriptor keeps it out of answers that do not ask for it with shown: false`;
-  const place = view.chosenBy === undefined ? { relation: path } : { parameter: view.chosenBy };
-  return new Problem('too-many-related', message, { errors: [{ ...place, code: 'too-many-related', message }] });
+  const source = view.chosenBy === undefined ? { relation: path } : { parameter: view.chosenBy };
+  return new Problem('too-many-related', message, { errors: [{ ...source, code: 'too-many-related', message }] });
 }
 
 /** The paths of relations in a view, each with the type that it leads to. */
@@ -211,7 +211,7 @@ export interface ViewRow {
 }
 
 /** The limit of a relation grows with up to this many records: what they lead to is held in memory and locked. */
-const MOST_RECORDS = 10;
+const MAX_LOCKED_RECORDS = 10;
 
 /** Finds the related records that preconditions lock; undefined if a relation leads to more than answers may show. */
 export function createFindViewRows(dialect: Dialect) {
@@ -221,7 +221,7 @@ export function createFindViewRows(dialect: Dialect) {
     view: View,
     identifiers: readonly number[],
   ): Promise<readonly ViewRow[] | undefined> => {
-    const most = MAX_SHOWN_ROWS * Math.min(identifiers.length, MOST_RECORDS);
+    const most = MAX_SHOWN_ROWS * Math.min(identifiers.length, MAX_LOCKED_RECORDS);
     const statement = statementOf(`${view.type.statementKey}|${view.key}`, view);
     const found = Map.groupBy(await reader.all(statement, [JSON.stringify(identifiers)]), ([path]) => Number(path));
     if ([...found.values()].some(({ length }) => length > most)) return undefined;
@@ -240,7 +240,7 @@ function viewRowsStatement(view: View, dialect: Dialect): Statement {
   const selects = pathsOf(view).map(({ relations, type }, path) => {
     const row = `${path} as path$, d${relations.length - 1}$.${quote(type.identifier.column)}`;
     const rows = pathRows(relations, root, dialect);
-    return `select * from (select ${row} from ${rows} limit ${MAX_SHOWN_ROWS * MOST_RECORDS + 1}) as p${path}$`;
+    return `select * from (select ${row} from ${rows} limit ${MAX_SHOWN_ROWS * MAX_LOCKED_RECORDS + 1}) as p${path}$`;
   });
   return { sql: `with asked$ as (select listed$.value as id$ from ${dialect.listed}) ${selects.join(' union all ')}` };
 }

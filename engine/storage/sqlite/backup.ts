@@ -75,8 +75,8 @@ export function verify(file: string): Verified {
   });
 }
 
-function refuse(file: string, what: string, places: readonly string[]): void {
-  if (places.length > 0) throw new StartError(`${file} ${what}: ${places.join('; ')}`);
+function refuse(file: string, what: string, faults: readonly string[]): void {
+  if (faults.length > 0) throw new StartError(`${file} ${what}: ${faults.join('; ')}`);
 }
 
 function reading<T>(file: string, work: (database: Database.Database) => T): T {
@@ -111,13 +111,13 @@ export async function restore(
   verify(from);
   refuseInUse(file);
   // A symbolic link stays one: the file that it leads to is replaced.
-  const place = existsSync(file) ? realpathSync(file) : file;
-  const next = newFile(place, { force: true, database: undefined });
+  const target = existsSync(file) ? realpathSync(file) : file;
+  const next = newFile(target, { force: true, database: undefined });
   try {
-    await copy(from, next.partial, place);
+    await copy(from, next.partial, target);
     const verified = verify(next.partial);
     await approve?.(next.partial, verified);
-    const former = keepFormer(place, next.partial);
+    const former = keepFormer(target, next.partial);
     next.finish();
     return { ...verified, former };
   } finally {

@@ -5,7 +5,7 @@ import { alterTable } from './alter.ts';
 import { FOLDED } from './connection.ts';
 import { BULK_CACHE_KIB, SAMPLE_RANGES, SAMPLE_RANGE_IDS } from './tuning.ts';
 
-const PASSING = `${ENGINE_PREFIX}revision`;
+const REVISION_TABLE = `${ENGINE_PREFIX}revision`;
 
 const quote = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
 
@@ -29,7 +29,7 @@ export const sqliteDialect: Dialect = {
   revision: {
     sql: 'pragma schema_version',
     inEachSnapshot: true,
-    renew: [`create table ${PASSING} (id integer) strict`, `drop table ${PASSING}`],
+    renew: [`create table ${REVISION_TABLE} (id integer) strict`, `drop table ${REVISION_TABLE}`],
   },
   knex: knex({ client: 'better-sqlite3', useNullAsDefault: true }),
   quote,

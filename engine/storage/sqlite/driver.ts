@@ -27,7 +27,7 @@ import {
   WAL_LIMIT_BYTES,
 } from './tuning.ts';
 
-const EXISTING: Statement = {
+const EXISTING_NAMES: Statement = {
   sql: `select name from sqlite_schema where type in ('table', 'index') and name not like 'sqlite\\_%' escape '\\'`,
 };
 
@@ -47,7 +47,7 @@ export function openSqlite(
   const lightLists = new Set<Snapshot>();
   const commits = createGroupCommit(writer, reader.refresh);
 
-  const apart = async <T>(work: () => Awaitable<T>): Promise<T> => {
+  const afterReads = async <T>(work: () => Awaitable<T>): Promise<T> => {
     reader.refresh();
     try {
       return await work();
@@ -69,11 +69,11 @@ export function openSqlite(
     },
     read: (work) => work(reader),
     write: commits.write,
-    define: (statements) => apart(() => define(writer, statements)),
+    define: (statements) => afterReads(() => define(writer, statements)),
     // The first process to define tables locks the file.
     exclusively: async (work) => work(),
-    existing: () => reader.column(EXISTING, []),
-    migrate: (migration) => apart(() => migrate(file, migration)),
+    existing: () => reader.column(EXISTING_NAMES, []),
+    migrate: (migration) => afterReads(() => migrate(file, migration)),
     finishMigration: async () => undefined,
     abandonMigration: async () => false,
     dryRun: (migration) => dryRun(readings, migration),

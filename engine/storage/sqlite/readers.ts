@@ -9,8 +9,8 @@ import { type OnPiece, translate } from './connection.ts';
 import type { Piece, Question, Reply } from './reader-program.ts';
 import { READER_HEAP_MIB, READER_IDLE_TIMEOUT_MS, READER_SEMI_SPACE_MIB } from './tuning.ts';
 
-/** `patience`: milliseconds that a statement may take; Infinity for commands. Processes start when they are first needed. */
-export function createReaders(file: string, patience: number) {
+/** `timeout`: milliseconds that a statement may take; Infinity for commands. Processes start when they are first needed. */
+export function createReaders(file: string, timeout: number) {
   const idle = new Map<ReaderProcess, NodeJS.Timeout>();
   const all = new Set<ReaderProcess>();
 
@@ -19,13 +19,13 @@ export function createReaders(file: string, patience: number) {
     idle.delete(reader);
   }
 
-  function taken(): ReaderProcess {
+  function acquire(): ReaderProcess {
     const [free] = idle.keys();
     if (free) {
       forget(free);
       return free;
     }
-    const reader: ReaderProcess = startReader(file, patience, () => {
+    const reader: ReaderProcess = startReader(file, timeout, () => {
       all.delete(reader);
       forget(reader);
     });
@@ -33,7 +33,7 @@ export function createReaders(file: string, patience: number) {
     return reader;
   }
 
-  function rest(reader: ReaderProcess): void {
+  function release(reader: ReaderProcess): void {
     const end = (): void => {
       if (idle.size > 1) reader.kill();
     };
@@ -43,7 +43,7 @@ export function createReaders(file: string, patience: number) {
   return {
     /** `onPiece` is called with the texts of each piece of a list. */
     snapshot: (caller: Caller, onPiece: OnPiece): Snapshot => {
-      const reader = taken();
+      const reader = acquire();
       const stop = caller.onGone(() => reader.kill(new CallerGone()));
       let open = true;
       return {
@@ -70,7 +70,7 @@ export function createReaders(file: string, patience: number) {
           // Nobody needs rows that are still being read.
           if (reader.isBusy()) reader.kill(new CallerGone());
           else reader.ask('end').catch(() => undefined);
-          rest(reader);
+          release(reader);
         },
       };
     },
@@ -108,7 +108,7 @@ const OPTIONS = [
   ...(EXTENSION === '.ts' ? ['--require', 'esbuild-register'] : []),
 ];
 
-function startReader(file: string, patience: number, onEnd: () => void) {
+function startReader(file: string, timeout: number, onEnd: () => void) {
   const child = fork(PROGRAM, [file], {
     execArgv: OPTIONS,
     serialization: 'advanced',
@@ -119,14 +119,14 @@ function startReader(file: string, patience: number, onEnd: () => void) {
   let gone: Error | undefined;
 
   /** An idle reader does not keep the service running. */
-  function hold(isBusy: boolean): void {
+  function setBusy(isBusy: boolean): void {
     child[isBusy ? 'ref' : 'unref']();
     child.channel?.[isBusy ? 'ref' : 'unref']();
   }
 
   /** The time to start the process does not count. */
   function limit(one: PendingAnswer): void {
-    if (ready && patience !== Infinity) one.timer = setTimeout(() => kill(tooSlow(patience)), patience);
+    if (ready && timeout !== Infinity) one.timer = setTimeout(() => kill(tooSlow(timeout)), timeout);
   }
 
   function settle(reply: Reply): void {
@@ -137,7 +137,7 @@ function startReader(file: string, patience: number, onEnd: () => void) {
     }
     const asker = waiting.shift();
     clearTimeout(asker?.timer);
-    if (waiting.length === 0) hold(false);
+    if (waiting.length === 0) setBusy(false);
     if ('failure' in reply)
       asker?.reject(translate(Object.assign(new Error(reply.failure.message), reply.failure), file));
     else asker?.resolve(reply);
@@ -148,7 +148,7 @@ function startReader(file: string, patience: number, onEnd: () => void) {
     if (gone) return;
     gone = reason;
     child.kill('SIGKILL');
-    hold(false);
+    setBusy(false);
     onEnd();
     for (const { reject, timer } of waiting.splice(0)) {
       clearTimeout(timer);
@@ -163,12 +163,12 @@ function startReader(file: string, patience: number, onEnd: () => void) {
   // A socket, though its type does not say so; missing if no process could be started.
   const lifeline = (child.stdio as typeof child.stdio | undefined)?.[4];
   if (lifeline && 'unref' in lifeline && typeof lifeline.unref === 'function') lifeline.unref();
-  hold(false);
+  setBusy(false);
   return {
     ask: (question: Question) =>
       new Promise<Piece>((resolve, reject) => {
         if (gone) return reject(gone);
-        hold(true);
+        setBusy(true);
         const one: PendingAnswer = { resolve, reject };
         waiting.push(one);
         limit(one);

@@ -55,7 +55,7 @@ export type LineText = string | Fault;
 /** Opens the lines again each time: a transaction may have to be repeated. */
 export type LineSource = () => AsyncIterable<readonly LineText[]>;
 
-const PAGE = 1000;
+const PAGE_ROWS = 1000;
 
 /** Ending early frees the snapshot. */
 export async function* exportLines(model: Model, driver: Driver): AsyncGenerator<Head | string> {
@@ -121,13 +121,13 @@ async function* rowsOf(
 ): AsyncGenerator<Row> {
   const key = keys.map(quote).join(', ');
   const beyond = `(${key}) > (${keys.map(() => '?').join(', ')})`;
-  const sql = `select ${[key, ...others].join(', ')} from ${quote(table)} where ${beyond} order by ${key} limit ${PAGE}`;
+  const sql = `select ${[key, ...others].join(', ')} from ${quote(table)} where ${beyond} order by ${key} limit ${PAGE_ROWS}`;
   const statement = { sql };
   for (let from: Values = keys.map(() => 0); ;) {
     const rows = await reader.all(statement, from);
     yield* rows;
     const last = rows.at(-1);
-    if (rows.length < PAGE || !last) return;
+    if (rows.length < PAGE_ROWS || !last) return;
     from = last.slice(0, keys.length);
   }
 }
@@ -142,7 +142,7 @@ async function otherLines(reader: Reader, types: readonly RecordType[], dialect:
   return [...lines, ...seeds.map(([identifier, type]) => ({ seed: String(type), identifier: Number(identifier) }))];
 }
 
-const CHUNK = 1024 * 1024;
+const CHUNK_BYTES = 1024 * 1024;
 const NEWLINE = 0x0a;
 
 /** Reads a file in bounded memory. `longest`: bytes of a line. Throws a StartError if the file cannot be read. */
@@ -151,7 +151,7 @@ export async function* readLines(file: string, longest: number): AsyncGenerator<
   /** The line that the last chunk ended in; undefined if it was too long. */
   let begun: Buffer | undefined = Buffer.alloc(0);
   try {
-    for await (const chunk of createReadStream(file, { highWaterMark: CHUNK }) as AsyncIterable<Buffer>) {
+    for await (const chunk of createReadStream(file, { highWaterMark: CHUNK_BYTES }) as AsyncIterable<Buffer>) {
       const end = chunk.lastIndexOf(NEWLINE);
       if (end >= 0) {
         const first = chunk.indexOf(NEWLINE);

@@ -78,8 +78,8 @@ function parsed(text: LineText): unknown {
 }
 
 /** Rows of one statement, and characters of their texts. */
-const MAX_ROWS = 1000;
-const MAX_LENGTH = 1024 * 1024;
+const MAX_BATCH_ROWS = 1000;
+const MAX_BATCH_CHARS = 1024 * 1024;
 
 const SAVEPOINT: Statement = { sql: 'savepoint batch' };
 const ROLL_BACK: Statement = { sql: 'rollback to batch' };
@@ -205,7 +205,7 @@ class Import {
     const batch = (this.#batch ??= { target, many, rows: new Map(), length: 0 });
     batch.rows.set(key, row);
     for (const value of row.values) batch.length += typeof value === 'string' ? value.length : 8;
-    return batch.rows.size >= MAX_ROWS || batch.length >= MAX_LENGTH ? this.#sendBatch() : undefined;
+    return batch.rows.size >= MAX_BATCH_ROWS || batch.length >= MAX_BATCH_CHARS ? this.#sendBatch() : undefined;
   }
 
   /** The next batch is read while this one is on its way. */
@@ -256,7 +256,7 @@ class Import {
     };
     const references = referencesOf(this.#model);
     const place = this.#faults.length > 0 ? 'among the lines without errors' : 'in the file';
-    const most = Math.min(MOST_DANGLING, this.#intake.mostFaults - this.#faults.length);
+    const most = Math.min(MAX_DANGLING, this.#intake.mostFaults - this.#faults.length);
     for (const reference of references) {
       const { column, target } = reference;
       const there = `select 1 from ${quote(target.table)} as t$ where t$.${quote(target.identifier.column)} = r$.${quote(column)}`;
@@ -267,7 +267,7 @@ class Import {
       for (const reference of references.filter(({ acyclic }) => acyclic)) {
         const { table, column, target } = reference;
         const { sql } = rowsInCircles({ table, identifier: target.identifier.column }, { column }, { quote });
-        const circling = `join (${sql} limit ${MOST_DANGLING}) as c$ on c$.identifier = r$.${quote(target.identifier.column)}`;
+        const circling = `join (${sql} limit ${MAX_DANGLING}) as c$ on c$.identifier = r$.${quote(target.identifier.column)}`;
         const message = `${target.name} records are above themselves: their links lead in a circle`;
         await find(reference, circling, 'cycle', () => message);
       }
@@ -371,12 +371,12 @@ async function conflictOf(table: WriteTable, values: Values, { name }: Dialect, 
     if (holder === undefined) continue;
     const names = index.members.map((member) => `"${member.name}"`).join(' and ');
     const message = `${type.name} ${holder} has this value of ${names} already`;
-    return { pointer: placeOf(index.members[0]), code: 'unique', message };
+    return { pointer: pointerOf(index.members[0]), code: 'unique', message };
   }
   return { pointer: '', code: 'unique', message: `Another ${type.name} has a value already that must be unique` };
 }
 
-function placeOf(member: Field | Relation | undefined): string {
+function pointerOf(member: Field | Relation | undefined): string {
   if (member === undefined) return '';
   if (!('link' in member)) return `/fields/${escapeStep(member.name)}`;
   return member.link.at === 'source' ? `/references/${escapeStep(member.link.reference.exportName)}` : '';
@@ -384,7 +384,7 @@ function placeOf(member: Field | Relation | undefined): string {
 
 // References are checked after the last line, since records may refer to later ones.
 
-const MOST_DANGLING = 100_000;
+const MAX_DANGLING = 100_000;
 
 type ReferenceRow = ReturnType<typeof referencesOf>[number];
 

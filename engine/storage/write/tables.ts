@@ -5,7 +5,7 @@ import type { View } from '../../query/list-query.ts';
 import { type Column, columnsOf, columnType, neededOf, readSql, writtenSql } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Statement, Values } from '../driver.ts';
-import { SHORT_RECORD } from '../read/reads.ts';
+import { UNCHARGED_CHARS } from '../read/reads.ts';
 import { recordJson, ROOT_ALIAS } from '../read/views.ts';
 import { columnSql, indexed } from '../tables.ts';
 import { filledColumns } from './values.ts';
@@ -222,7 +222,7 @@ function answerNew(view: View, dialect: Dialect): Statement {
   const identifier = identifierOf(view.type, dialect);
   // OFFSET keeps the server from putting the text together twice.
   const record = `select ${identifier} as id$, ${recordJson(view, ROOT_ALIAS, dialect)} as text$ from ${tableOf(view.type, dialect)} where ${identifier} = ${linkSql(1)} offset 0`;
-  const isFine = `${isCurrent(dialect, 2)} and length(text$) <= ${SHORT_RECORD}`;
+  const isFine = `${isCurrent(dialect, 2)} and length(text$) <= ${UNCHARGED_CHARS}`;
   return {
     sql: `select id$, text$, 1 / coalesce((${isFine})::int, 0) from (select) as one$ left join (${record}) as new$ on true`,
   };
