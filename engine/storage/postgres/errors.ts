@@ -110,8 +110,6 @@ const isIn = (error: unknown, states: RegExp): boolean => {
   return error instanceof Error && error.cause !== undefined && isIn(error.cause, states);
 };
 
-export const isRefusal = (error: unknown): boolean => isIn(error, /^2[23]/);
-
 /** The database would refuse the statement again: no lock, limit or lost connection. */
 export const isFinal = (error: unknown): boolean => isIn(error, /^(?!08|25|40|53|55|57|58)/);
 

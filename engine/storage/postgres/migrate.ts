@@ -6,7 +6,7 @@ import { Problem, StartError } from '../../problem.ts';
 import type { Reader, Values, Writer } from '../driver.ts';
 import { type Doing, type Follower, type Migration, SeedRefused, type Task, taskKinds } from '../migrate/driver.ts';
 import { METADATA } from '../tables.ts';
-import { hintOf, isFinal, isRefusal, stateOf, translate } from './errors.ts';
+import { hintOf, isFinal, stateOf, translate } from './errors.ts';
 import type { Connections } from './pool.ts';
 import { acquire, alone, writeIn } from './transaction.ts';
 import {
@@ -178,7 +178,7 @@ async function outside(connections: Connections, sql: string, caller: Caller): P
     await connection.execute(sql);
   } catch (error) {
     connection.discard();
-    throw isRefusal(error) ? error : translate(error);
+    throw translate(error);
   } finally {
     connection.release();
   }

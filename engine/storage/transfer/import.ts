@@ -49,14 +49,14 @@ const REFUSALS: ReadonlySet<ProblemCode> = new Set(['invalid-body', 'refused-by-
 
 /** Returns how many lines were read after the head. If it throws, the database is unchanged. */
 export async function importLines(model: Model, driver: Driver, intake: Intake): Promise<number> {
-  let run: Import | undefined;
+  let run: ReturnType<typeof createImport> | undefined;
   try {
     return await driver.write((writer) => {
-      run = new Import(model, driver.dialect, writer, intake);
+      run = createImport(model, driver.dialect, writer, intake);
       return run.importAll();
     });
   } catch (error) {
-    const line = run?.current;
+    const line = run?.current();
     if (line === undefined || !(error instanceof Problem) || !REFUSALS.has(error.code)) throw error;
     throw new LinesRefused([{ line, fault: { pointer: '', code: error.code, message: error.message } }]);
   }
@@ -99,64 +99,52 @@ interface Batch {
 
 const keyOf = (values: Values): string => values.join(' ');
 
-class Import {
-  readonly #model: Model;
-  readonly #dialect: Dialect;
-  readonly #writer: Writer;
-  readonly #intake: Intake;
-  readonly #rowOf: ReturnType<typeof createRows>;
-  readonly #faults: LineFault[] = [];
-  readonly #sequences = new Map<string, number>();
-  #batch: Batch | undefined;
-  #sent: Promise<void> = Promise.resolve();
+function createImport(model: Model, dialect: Dialect, writer: Writer, intake: Intake) {
+  const rowOf = createRows(model, dialect, writer);
+  const faults: LineFault[] = [];
+  const sequences = new Map<string, number>();
+  let next: Batch | undefined;
+  let sent: Promise<void> = Promise.resolve();
   /** The number of the line that is inserted alone: an error of the database is about it. */
-  current: number | undefined;
+  let current: number | undefined;
 
-  constructor(model: Model, dialect: Dialect, writer: Writer, intake: Intake) {
-    this.#model = model;
-    this.#dialect = dialect;
-    this.#writer = writer;
-    this.#intake = intake;
-    this.#rowOf = createRows(model, dialect, writer);
-  }
-
-  async importAll(): Promise<number> {
-    const [types, writer, { quote, sequence, deferred: defer }] = [this.#model.types, this.#writer, this.#dialect];
+  async function importAll(): Promise<number> {
+    const [types, { quote, sequence, deferred: defer }] = [model.types, dialect];
     for (const { table, name } of types.values())
       if ((await writer.get({ sql: `select 1 from ${quote(table)} limit 1` }, [])) !== undefined)
         throw new StartError(
           `The database has records of ${name} already; an import needs an empty one. Nothing was changed.`,
         );
-    const deferred = defer(tablesOf(this.#model));
+    const deferred = defer(tablesOf(model));
     for (const sql of deferred.begin) await writer.run({ sql }, []);
     // Seeds of this database whose records were deleted stay deleted, whether the file names them or not.
     const seeds = await writer.all(METADATA.seeds, []);
     await writer.run(METADATA.clearSeeds, []);
-    const count = await this.#readLines();
-    await this.#sendBatch();
-    await this.#sent;
+    const count = await readLines();
+    await sendBatch();
+    await sent;
     for (const values of seeds) await writer.run(METADATA.addSeed, values);
-    await this.#refuseDangling();
-    if (this.#faults.length > 0) throw new LinesRefused(this.#faults);
+    await refuseDangling();
+    if (faults.length > 0) throw new LinesRefused(faults);
     for (const sql of deferred.end) await writer.run({ sql }, []);
     for (const { name, table, identifier } of types.values()) {
       const newest = `select max(${quote(identifier.column)}) from ${quote(table)}`;
-      const last = Math.max(this.#sequences.get(name) ?? 0, Number((await writer.value({ sql: newest }, [])) ?? 0));
+      const last = Math.max(sequences.get(name) ?? 0, Number((await writer.value({ sql: newest }, [])) ?? 0));
       if (last > 0) for (const sql of sequence.move(table, identifier.column)) await writer.run({ sql }, [last]);
     }
     return count;
   }
 
-  #refuse(line: number, fault: Fault): void {
-    this.#faults.push({ line, fault });
-    if (this.#faults.length >= this.#intake.mostFaults) throw new LinesRefused(this.#faults);
+  function refuse(line: number, fault: Fault): void {
+    faults.push({ line, fault });
+    if (faults.length >= intake.mostFaults) throw new LinesRefused(faults);
   }
 
-  async #readLines(): Promise<number> {
+  async function readLines(): Promise<number> {
     let head: Head | undefined;
     let number = 0;
     let count = 0;
-    for await (const texts of this.#intake.source()) {
+    for await (const texts of intake.source()) {
       for (const text of texts) {
         number += 1;
         if (text === '' || text === '\r') continue;
@@ -165,98 +153,98 @@ class Import {
           continue;
         }
         count += 1;
-        const busy = this.#readLine(text, number);
+        const busy = readLine(text, number);
         if (busy instanceof Promise) await busy;
       }
-      this.#intake.progress(count, head?.lines ?? count);
+      intake.progress(count, head?.lines ?? count);
     }
     if (!head) throw new StartError('The file is empty. Nothing was changed.');
     const message = `The file is not whole: this line says that ${head.lines} lines follow, and ${count} do`;
-    if (count !== head.lines) this.#refuse(1, { pointer: '/lines', code: 'not-whole', message });
+    if (count !== head.lines) refuse(1, { pointer: '/lines', code: 'not-whole', message });
     return count;
   }
 
-  #readLine(text: LineText, number: number): Awaitable<void> {
-    if (typeof text !== 'string') return this.#refuse(number, text);
-    const checked = this.#intake.check(text);
-    if ('faults' in checked) return checked.faults.forEach((fault) => this.#refuse(number, fault));
+  function readLine(text: LineText, number: number): Awaitable<void> {
+    if (typeof text !== 'string') return refuse(number, text);
+    const checked = intake.check(text);
+    if ('faults' in checked) return checked.faults.forEach((fault) => refuse(number, fault));
     const { line } = checked;
     if ('sequence' in line) {
-      const before = this.#sequences.get(line.sequence) ?? 0;
-      return void this.#sequences.set(line.sequence, Math.max(line.last, before));
+      const before = sequences.get(line.sequence) ?? 0;
+      return void sequences.set(line.sequence, Math.max(line.last, before));
     }
-    const { target, values } = this.#rowOf(line);
+    const { target, values } = rowOf(line);
     const row = { values, line: number };
-    return target.many ? this.#addToBatch(target, target.many, row) : this.#insertAlone(target, row);
+    return target.many ? addToBatch(target, target.many, row) : insertAlone(target, row);
   }
 
-  async #insertAlone(target: Target, { values, line }: Row): Promise<void> {
-    this.current = line;
-    const { changes } = await this.#writer.run(target.one, values);
-    if (changes === 0) this.#refuse(line, await target.conflict(values));
-    this.current = undefined;
+  async function insertAlone(target: Target, { values, line }: Row): Promise<void> {
+    current = line;
+    const { changes } = await writer.run(target.one, values);
+    if (changes === 0) refuse(line, await target.conflict(values));
+    current = undefined;
   }
 
   /** Most rows only join a batch: no promise is needed. */
-  #addToBatch(target: Target, many: Statement, row: Row): Awaitable<void> {
+  function addToBatch(target: Target, many: Statement, row: Row): Awaitable<void> {
     const key = keyOf(row.values.slice(0, target.keys));
-    if (this.#batch && (target !== this.#batch.target || this.#batch.rows.has(key)))
-      return this.#sendBatch().then(() => this.#addToBatch(target, many, row));
-    const batch = (this.#batch ??= { target, many, rows: new Map(), length: 0 });
+    if (next && (target !== next.target || next.rows.has(key)))
+      return sendBatch().then(() => addToBatch(target, many, row));
+    const batch = (next ??= { target, many, rows: new Map(), length: 0 });
     batch.rows.set(key, row);
     for (const value of row.values) batch.length += typeof value === 'string' ? value.length : 8;
-    return batch.rows.size >= MAX_BATCH_ROWS || batch.length >= MAX_BATCH_CHARS ? this.#sendBatch() : undefined;
+    return batch.rows.size >= MAX_BATCH_ROWS || batch.length >= MAX_BATCH_CHARS ? sendBatch() : undefined;
   }
 
   /** The next batch is read while this one is on its way. */
-  async #sendBatch(): Promise<void> {
-    const batch = this.#batch;
-    this.#batch = undefined;
-    await this.#sent;
+  async function sendBatch(): Promise<void> {
+    const batch = next;
+    next = undefined;
+    await sent;
     if (!batch) return;
-    this.#sent = this.#send(batch);
-    this.#sent.catch(() => undefined);
+    sent = send(batch);
+    sent.catch(() => undefined);
   }
 
   /** An error does not name the row: the rows are sent again, one by one. */
-  async #send(batch: Batch): Promise<void> {
-    await this.#writer.run(SAVEPOINT, []);
+  async function send(batch: Batch): Promise<void> {
+    await writer.run(SAVEPOINT, []);
     try {
-      return await this.#insert(batch);
+      return await insert(batch);
     } catch (error) {
       if (error instanceof LinesRefused) throw error;
-      await this.#writer.run(ROLL_BACK, []);
+      await writer.run(ROLL_BACK, []);
     }
     for (const row of batch.rows) {
-      this.current = row[1].line;
-      await this.#insert({ ...batch, rows: new Map([row]) });
+      current = row[1].line;
+      await insert({ ...batch, rows: new Map([row]) });
     }
-    this.current = undefined;
+    current = undefined;
   }
 
-  async #insert({ target, many, rows }: Batch): Promise<void> {
-    const inserted = await this.#writer.all(many, [rowsJson([...rows.values()].map(({ values }) => values))]);
+  async function insert({ target, many, rows }: Batch): Promise<void> {
+    const inserted = await writer.all(many, [rowsJson([...rows.values()].map(({ values }) => values))]);
     if (inserted.length === rows.size) return;
     const taken = new Set(inserted.map(keyOf));
-    for (const [key, { values, line }] of rows) if (!taken.has(key)) this.#refuse(line, await target.conflict(values));
+    for (const [key, { values, line }] of rows) if (!taken.has(key)) refuse(line, await target.conflict(values));
   }
 
   /** Finds the rows with references that lead nowhere, or in a circle, and reads the file again for their line numbers. */
-  async #refuseDangling(): Promise<void> {
-    const { quote } = this.#dialect;
+  async function refuseDangling(): Promise<void> {
+    const { quote } = dialect;
     const found = new Map<string, Fault>();
     /** `rest`: SQL that picks rows of `r$`. */
     const find = async (reference: ReferenceRow, rest: string, code: string, messageOf: (value: string) => string) => {
       const { row, columns, table, pointer, column } = reference;
       const sql = `select ${columns.map((name) => `r$.${quote(name)}`).join(', ')} from ${quote(table)} as r$ ${rest}`;
-      for (const values of await this.#writer.all({ sql }, [])) {
+      for (const values of await writer.all({ sql }, [])) {
         const message = messageOf(String(values[columns.indexOf(column)]));
         found.set([row, ...values].join(' '), { pointer, code, message });
       }
     };
-    const references = referencesOf(this.#model);
-    const place = this.#faults.length > 0 ? 'among the lines without errors' : 'in the file';
-    const most = Math.min(MAX_DANGLING, this.#intake.mostFaults - this.#faults.length);
+    const references = referencesOf(model);
+    const place = faults.length > 0 ? 'among the lines without errors' : 'in the file';
+    const most = Math.min(MAX_DANGLING, intake.mostFaults - faults.length);
     for (const reference of references) {
       const { column, target } = reference;
       const there = `select 1 from ${quote(target.table)} as t$ where t$.${quote(target.identifier.column)} = r$.${quote(column)}`;
@@ -273,15 +261,17 @@ class Import {
       }
     if (found.size === 0) return;
     let number = 0;
-    for await (const texts of this.#intake.source())
+    for await (const texts of intake.source())
       for (const text of texts) {
         number += 1;
         for (const key of keysOf(text)) {
           const fault = found.get(key);
-          if (fault) this.#refuse(number, fault);
+          if (fault) refuse(number, fault);
         }
       }
   }
+
+  return { importAll, current: () => current };
 }
 
 interface Target {
