@@ -23,7 +23,6 @@ import {
   type Slots,
   type Snapshot,
   type Statement,
-  through,
 } from './driver.ts';
 import { type AppliedModel, NO_MODEL, readAppliedModel } from './migrate/applied.ts';
 import { servedModel } from './migrate/served.ts';
@@ -50,6 +49,13 @@ export interface DatabaseObserver {
   readonly onServed?: (model: Model) => void;
   readonly log?: Log | undefined;
 }
+
+const through = (around: Around, { all, get, value, column }: Reader): Reader => ({
+  all: around(all),
+  get: around(get),
+  value: around(value),
+  column: around(column),
+});
 
 export function createDatabase(driver: Driver, observer: DatabaseObserver = {}): Database {
   const { onStatement, onWait, log } = observer;

@@ -15,7 +15,6 @@ import {
   type Row,
   type Snapshot,
   type Statement,
-  through,
   type Values,
   type Writer,
 } from '../driver.ts';
@@ -133,7 +132,10 @@ export function createTurnReader(connection: SqliteConnection) {
       return ask(...asked);
     };
   return {
-    ...through(within, connection),
+    all: within(connection.all),
+    get: within(connection.get),
+    value: within(connection.value),
+    column: within(connection.column),
     /** Ends the snapshot, so that later reads see what was committed, and a checkpoint can copy the log. */
     refresh: end,
     /** Another value after each commit, of any process. */
