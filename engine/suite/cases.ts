@@ -48,6 +48,9 @@ export function recordCases(add: AddCase, type: RecordType): void {
     const { id, record } = await context.obtain(type, { full: true });
     await context.expect({ method: 'GET', path: item(type, id) }, shows(type, 200, record, { etag: tagOf(type) }));
   });
+  add(`GET ${item(type, MISSING)}, which is no record`, operations.has('get'), (context) =>
+    context.expect({ method: 'GET', path: item(type, MISSING) }, problem(404, 'record-not-found')),
+  );
   if (operations.has('update')) updates(add, type);
   add(`DELETE ${one}`, operations.has('create') && operations.has('delete'), async (context) => {
     const { id, record } = await context.obtain(type, { full: true });
