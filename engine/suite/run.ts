@@ -166,9 +166,8 @@ function compare(
   const others = Object.keys(actual).filter((key) => !Object.hasOwn(expected, key) && !(type && isKnown(type, key)));
   return [...Object.keys(expected), ...others].flatMap((key) => {
     const [wanted, got, field] = [expected[key], actual[key], type?.fields.get(key)];
-    // One instant has many spellings.
-    if (field?.type.now && typeof wanted === 'string' && typeof got === 'string' && field.type.equal(wanted, got))
-      return [];
+    // One instant has many spellings, of which responses have one.
+    if (field?.type.now && typeof wanted === 'string' && field.type.canonical?.(wanted) === got) return [];
     return compare(wanted, got, `${place}/${key}`, type?.relations.get(key)?.target);
   });
 }
@@ -308,6 +307,8 @@ export const failureText = (result: Result): string =>
   ].join('\n');
 
 const OUTCOMES = ['passed', 'failed', 'skipped'] as const;
+const SKIPPED =
+  'A request is skipped if it would write without --write, or lacks a record, or a free value of a unique field: give the field more examples.';
 
 export function summaryText(results: readonly Result[]): string {
   const types = Map.groupBy(results, nameOf);
@@ -320,5 +321,6 @@ export function summaryText(results: readonly Result[]): string {
       OUTCOMES.map((outcome) => all.filter((result) => result.outcome === outcome).length),
     ),
   );
-  return [row('Type', OUTCOMES), ...rows].join('\n');
+  const why = results.some(({ outcome }) => outcome === 'skipped') ? ['', SKIPPED] : [];
+  return [row('Type', OUTCOMES), ...rows, ...why].join('\n');
 }

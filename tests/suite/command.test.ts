@@ -1,6 +1,7 @@
 /** `records suite` as users run it: compiled, against a service that is right and one that is not. */
 import * as http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { isObject, type JsonValue } from '../../engine/json/json.ts';
 import { useCompiled } from '../support/compiled.ts';
@@ -30,18 +31,18 @@ async function lists(): Promise<ReadonlyMap<string, string>> {
   return new Map(paths.map((path, index) => [path, texts[index] ?? '']));
 }
 
-/** A service in front of the service that answers a record as null. */
-async function lyingServer(): Promise<http.Server> {
+type Answered = Pick<http.IncomingMessage, 'statusCode' | 'headers'> & { readonly text: string };
+
+/** A service in front of the service that changes its answers. */
+async function lyingServer(lie: (answer: Answered, url: string) => Partial<Answered>): Promise<http.Server> {
   const lying = http.createServer((request, response) => {
-    const { method = 'GET', url = '/' } = request;
-    const forward = http.request(`${server.url}${url}`, { method, headers: request.headers }, (answer) => {
-      const isRecord = /\/\d+(\?|$)/.test(url) && answer.statusCode === 404;
-      response.writeHead(
-        isRecord ? 200 : (answer.statusCode ?? 500),
-        isRecord ? { 'content-type': 'application/json' } : answer.headers,
-      );
-      if (isRecord) response.end('null');
-      else answer.pipe(response);
+    const { method = 'GET', url = '/', headers: sent } = request;
+    const forward = http.request(`${server.url}${url}`, { method, headers: sent }, async (answer) => {
+      const { statusCode, headers } = answer;
+      const honest = { statusCode, headers, text: await text(answer) };
+      const told = { ...honest, ...lie(honest, url) };
+      if (told.text !== honest.text) delete told.headers['content-length'];
+      response.writeHead(told.statusCode ?? 500, told.headers).end(told.text);
     });
     request.pipe(forward);
   });
@@ -102,7 +103,10 @@ describe('records suite', () => {
   });
 
   it('a service that lies: exit code 1, the request in the report, and JSON', async () => {
-    const lying = await lyingServer();
+    const json = { 'content-type': 'application/json' };
+    const lying = await lyingServer(({ statusCode }, url) =>
+      /\/\d+(\?|$)/.test(url) && statusCode === 404 ? { statusCode: 200, headers: json, text: 'null' } : {},
+    );
     const url = `http://127.0.0.1:${(lying.address() as AddressInfo).port}`;
     try {
       const people = await suite(url, '--type', 'Good');
@@ -122,6 +126,21 @@ describe('records suite', () => {
       lying.closeAllConnections();
       lying.close();
     }
+  });
+
+  it.each<[string, (answer: Answered) => Partial<Answered>, string]>([
+    ['a list without links', ({ headers }) => ({ headers: { ...headers, link: '' } }), 'header link'],
+    [
+      'a time with a fraction of zeros',
+      ({ text: all }) => ({ text: all.replaceAll(/(:\d\d)Z"/g, '$1.000Z"') }),
+      '.000Z',
+    ],
+  ])('%s is found', async (_, lie, expected) => {
+    const lying = await lyingServer(lie);
+    const { code, out } = await suite(`http://127.0.0.1:${(lying.address() as AddressInfo).port}`, '--write', '--yes');
+    lying.closeAllConnections();
+    lying.close();
+    expect([code, out]).toEqual([1, expect.stringContaining(expected)]);
   });
 
   it.each([
