@@ -5,7 +5,6 @@ import { entityTag, list, type ListResult } from '../operations/operation.ts';
 import { CSV_TYPE, NDJSON_TYPE } from '../operations/table.ts';
 import { faultyRequest, type Problem } from '../problem.ts';
 import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';
-import { searchOfPage } from '../query/parameters.ts';
 import { isLink, rowView } from '../query/paths.ts';
 import { type Answer, type HeaderMap, readAnswer } from './answer.ts';
 import { cellForm, eitherCell } from './lines.ts';
@@ -42,6 +41,10 @@ export type FrameList = (
   exchange: Exchange,
   found: { readonly query: ListQuery; readonly format: RowFormat; readonly result: ListResult },
 ) => { readonly headers: HeaderMap; readonly format?: RowFormat };
+
+/** The query string of the page of a query at this offset. */
+const searchOfPage = (query: ListQuery | SummaryQuery, offset = 0) =>
+  `${query.shared}_cnd%5Blimit%5D=${offset}&_cnd%5Blimit%5D=${query.limit}`;
 
 /** Links have cursors, which stay right while records come and go. */
 const linked: FrameList = ({ path }, { target }, { query, result }) => {

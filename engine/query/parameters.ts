@@ -61,10 +61,6 @@ const sharedByPages = (all: readonly Parameter[]): string =>
     .map(({ key, value }) => `${encodeURIComponent(key)}=${encodeURIComponent(value)}&`)
     .join('');
 
-/** The query string of the page of a query at this offset. */
-export const searchOfPage = (query: { readonly shared: string; readonly limit: number | undefined }, offset = 0) =>
-  `${query.shared}_cnd%5Blimit%5D=${offset}&_cnd%5Blimit%5D=${query.limit}`;
-
 /** Returns undefined, so that callers can return its result. `suggest`: the end of the message. */
 export type Complain = (code: string, message: string, suggest?: () => string) => undefined;
 
