@@ -107,7 +107,7 @@ function foreign(mention: RecordMention, { relation, mentions, at }: RelationCon
   return [owner ? identifierAt(owner) : at];
 }
 
-/** Records that are there, or are given an identifier, and that a body puts below themselves: the places of the links that do. What it deletes links nothing. */
+/** Records that are there, or are given an identifier, and that a body puts below themselves: the places of the links that do. What it deletes, or links to a missing record, has nothing above it. */
 function cycleFaults(before: World, after: World, mentions: readonly RecordMention[], ids: Ids): readonly string[] {
   const deleted = leavingIn(before, mentions).filter(({ relation }) => relation.owned);
   const isDeleted = (type: RecordType, { id }: RecordRow): boolean =>
@@ -124,8 +124,18 @@ function cycleFaults(before: World, after: World, mentions: readonly RecordMenti
         const { link, source: type, owned, inverse } = content.relation;
         const isTree = link.at !== 'join' && link.reference.acyclic && !owned && !inverse?.owned;
         if (!isTree || isWayBack(mention, content.relation)) return [];
+        const isLost = ({ id }: RecordRow): boolean =>
+          mentions.some(
+            ({ type: own, who, contents }) =>
+              own === type &&
+              ids.get(who) === id &&
+              contents.some(
+                ({ relation, mentions: [one] }) =>
+                  relation.link.at === 'source' && relation.link.reference === link.reference && one?.lost === true,
+              ),
+          );
         const parentOf = (row: RecordRow): RecordRow | undefined =>
-          isDeleted(type, row) ? undefined : rowOf(after, type, row.links.get(link.reference));
+          isDeleted(type, row) || isLost(row) ? undefined : rowOf(after, type, row.links.get(link.reference));
         return linksOf(mention, content).flatMap(({ who, at }) => {
           const [old, now] = [rowOf(before, type, ids.get(who)), rowOf(after, type, ids.get(who))];
           const isMoved = old?.links.get(link.reference) !== now?.links.get(link.reference);
