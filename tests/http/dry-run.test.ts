@@ -103,13 +103,14 @@ describe('of deletions and sets', () => {
     expect(id).toBeLessThan(100);
   });
 
-  test('an Idempotency-Key is not used up', async () => {
+  test('an Idempotency-Key is neither used up nor looked up', async () => {
     const headers = { 'idempotency-key': 'once' };
     for (let time = 0; time < 2; time += 1)
       expect((await send(dry('POST /api/posts'), { title: 'k' }, headers)).status).toBe(201);
     const first = await send('POST /api/posts', { title: 'k' }, headers);
     expect([first.status, first.headers['content-type']]).toEqual([201, 'application/json']);
     expect((await send('POST /api/posts', { title: 'k' }, headers)).text).toBe(first.text);
+    expect((await send(dry('POST /api/posts'), { title: 'other' }, headers)).status).toBe(201);
   });
 });
 
