@@ -108,34 +108,34 @@ export function byRecord(records: readonly BodyRecord[], faults: readonly Fault[
   return (pointer) => within.get(pointer) ?? [];
 }
 
-/** In Ajv's order; several may be about one location. Suggestions are only worked out if `isTold`. */
-export function faultsOf(errors: readonly ErrorObject[], place = '', isTold = true): readonly Fault[] {
+/** In Ajv's order; several may be about one location. Suggestions are only worked out if `suggests`. */
+export function faultsOf(errors: readonly ErrorObject[], prefix = '', suggests = true): readonly Fault[] {
   const faults: Fault[] = [];
-  for (const [error, path] of unfolded(errors, place)) {
-    const fault = (wordings[error.keyword] ?? other)(error, path, isTold && faults.length < MAX_ERRORS);
+  for (const [error, path] of unfolded(errors, prefix)) {
+    const fault = (wordings[error.keyword] ?? other)(error, path, suggests && faults.length < MAX_ERRORS);
     if (fault) faults.push(fault);
   }
   return faults;
 }
 
 /** The errors with their paths. An error of a nested record is replaced by those within it. */
-function* unfolded(errors: readonly ErrorObject[], place: string): Generator<readonly [ErrorObject, path: string]> {
+function* unfolded(errors: readonly ErrorObject[], prefix: string): Generator<readonly [ErrorObject, path: string]> {
   for (const error of errors) {
-    const path = place + error.instancePath;
+    const path = prefix + error.instancePath;
     if (error.keyword === RECORD) yield* unfolded(errorsWithin.get(error.data as object) ?? [], path);
     else yield [error, path];
   }
 }
 
-type Wording = (error: ErrorObject, path: string, isTold: boolean) => Fault | undefined;
+type Wording = (error: ErrorObject, path: string, suggests: boolean) => Fault | undefined;
 
 const wordings: Readonly<Record<string, Wording>> = {
   // Ajv reports `if` besides the errors of the branch, which say more.
   if: () => undefined,
-  additionalProperties: ({ params, parentSchema }, path, isTold) => {
+  additionalProperties: ({ params, parentSchema }, path, suggests) => {
     const key = String(params['additionalProperty']);
     const known = (parentSchema?.['properties'] as object | undefined) ?? {};
-    const suggestion = isTold ? didYouMean(key, Object.keys(known)) : '';
+    const suggestion = suggests ? didYouMean(key, Object.keys(known)) : '';
     return unknownKey(`${path}/${escapeStep(key)}`, key, suggestion);
   },
   'false schema': (_, path) => {
@@ -242,8 +242,8 @@ function visiblePart(found: Findings, type: RecordType, fields: readonly Field[]
       const message = `"${key}" is stored in records of ${relation.target.name}, which you may only read; leave it out`;
       found.forbidden.push({ pointer: at, code: 'forbidden', message });
     }
-    const one = (item: JsonValue, place: string): JsonValue =>
-      isObject(item) ? visibleRecord(found, relation, item, place) : item;
+    const one = (item: JsonValue, itemPointer: string): JsonValue =>
+      isObject(item) ? visibleRecord(found, relation, item, itemPointer) : item;
     const part = Array.isArray(value)
       ? (value as readonly JsonValue[]).map((item, index) => one(item, `${at}/${index}`))
       : one(value, at);

@@ -14,7 +14,7 @@ import {
   type WriteSession,
 } from './session.ts';
 import { createStamp, stampValues } from './values.ts';
-import { createTables, NAMED } from './tables.ts';
+import { createTables, MOST_LISTED } from './tables.ts';
 
 interface Below {
   readonly column: string;
@@ -171,8 +171,8 @@ function refers(
 ): string {
   const named = (one: RecordType): string =>
     can(rights, one, 'get') ? one.name : 'A record that you may not read, number';
-  const more = found.length > NAMED ? ` and ${found.length - NAMED} more` : '';
-  return `${named(child)} ${found.slice(0, NAMED).join(', ')}${more} ${found.length > 1 ? 'refer' : 'refers'} to ${named(type)} ${identifier}`;
+  const more = found.length > MOST_LISTED ? ` and ${found.length - MOST_LISTED} more` : '';
+  return `${named(child)} ${found.slice(0, MOST_LISTED).join(', ')}${more} ${found.length > 1 ? 'refer' : 'refers'} to ${named(type)} ${identifier}`;
 }
 
 const nameOfLink = (rights: Rights, type: RecordType, from: Reference | JoinTable): string | undefined =>
@@ -184,13 +184,13 @@ const nameOfLink = (rights: Rights, type: RecordType, from: Reference | JoinTabl
 
 export function tooManyRows(
   most: number,
-  place: { readonly pointer: string } | { readonly relation: string } | { readonly parameter: string },
+  source: { readonly pointer: string } | { readonly relation: string } | { readonly parameter: string },
   what: string,
 ): Problem {
   const message =
     `${what} would delete, unlink or change more than ${most} rows in one step: do it in several, ` +
     `or let an operator remove a large tree with "records delete TYPE ID --chunked"`;
-  return new Problem('too-many-rows', message, { errors: [{ ...place, code: 'too-many-rows', message }] });
+  return new Problem('too-many-rows', message, { errors: [{ ...source, code: 'too-many-rows', message }] });
 }
 
 /** A little below the 1,000 nested triggers of SQLite. */
@@ -216,7 +216,7 @@ export async function removeTree(session: WriteSession, { levels, pointer }: Tre
   } catch (error) {
     if (!(error instanceof ConstraintError)) throw error;
     if (error.kind === 'reference') {
-      const known = `${levels[0]?.type.name ?? ''} ${levels[0]?.identifiers.slice(0, NAMED).join(', ') ?? ''}`;
+      const known = `${levels[0]?.type.name ?? ''} ${levels[0]?.identifiers.slice(0, MOST_LISTED).join(', ') ?? ''}`;
       throw new Problem('restrict-conflict', `Records of a type that only newer descriptors name refer to ${known}`);
     }
     throw new Problem('too-many-rows', TOO_DEEP, { errors: [{ pointer, code: 'too-many-rows', message: TOO_DEEP }] });

@@ -16,10 +16,10 @@ import {
   type Node,
   storedValue,
   throwInOrder,
-  willHold,
+  finalValue,
   type WriteSession,
 } from './session.ts';
-import { NAMED, type WriteTable } from './tables.ts';
+import { MOST_LISTED, type WriteTable } from './tables.ts';
 
 /** Refuses records of the body whose identifiers or unique values other records have, as they would be in the end. */
 export async function refuseConflicts(session: WriteSession): Promise<void> {
@@ -59,8 +59,8 @@ async function takenIdentifiers({ made, gone, writer, rights }: WriteSession): P
     if (identifier === undefined || gone.get(type.table)?.has(identifier)) continue;
     if (!(await writer.get(table.load, [identifier]))) continue;
     const message = `${type.name} ${identifier} already exists; choose another identifier, or leave it out`;
-    const place = `${pointer}/${escapeStep(type.identifier.name)}`;
-    faults.push({ pointer: place, code: 'taken', message, ...inTheWay(rights, type, [identifier]) });
+    const at = `${pointer}/${escapeStep(type.identifier.name)}`;
+    faults.push({ pointer: at, code: 'taken', message, ...inTheWay(rights, type, [identifier]) });
     if (faults.length === MAX_ERRORS) break;
   }
   return faults;
@@ -106,8 +106,8 @@ async function heldAmong(session: WriteSession, index: UniqueMembers, nodes: rea
         members.some((member) => columnOf(member) === column) &&
         identifiers.includes(holder),
     );
-  return groups.flatMap((equal, place): Held[] => {
-    const stored = found[place];
+  return groups.flatMap((equal, position): Held[] => {
+    const stored = found[position];
     if (stored !== undefined && !isFree(stored)) return equal.map(({ node }) => ({ node, members, holder: stored }));
     const [owner, ...others] = equal;
     return owner ? others.map(({ node }) => ({ node, members, holder: owner.node })) : [];
@@ -145,7 +145,7 @@ export function inTheWay(
   identifiers: readonly number[],
 ): { readonly records?: readonly RecordName[] } {
   if (!can(rights, type, 'get') || identifiers.length === 0) return {};
-  return { records: identifiers.slice(0, NAMED).map((identifier) => ({ type: type.name, identifier })) };
+  return { records: identifiers.slice(0, MOST_LISTED).map((identifier) => ({ type: type.name, identifier })) };
 }
 
 const isSeen = (rights: Rights, member: Field | Relation): boolean => !('link' in member) || canFollow(rights, member);
@@ -158,7 +158,7 @@ function pointersTo({ assigned, pointer }: Node, members: UniqueMembers['members
 }
 
 function operand(session: WriteSession, node: Node, member: Field | Relation): SqlValue | Node {
-  const value = willHold(node, columnOf(member));
+  const value = finalValue(node, columnOf(member));
   return isNode(value) ? value : heldAs(session, member, value);
 }
 
@@ -200,13 +200,13 @@ function comparable(node: Node, name: string, asStored: boolean, dialect: Dialec
   const column = node.table.columns.find((one) => one.name === name);
   // Links are cut before anything else is written.
   if (asStored && column?.reference && node.assigned.get(name)?.value === null) return undefined;
-  const value = asStored && node.stored ? (storedValue(node, name) ?? null) : willHold(node, name);
+  const value = asStored && node.stored ? (storedValue(node, name) ?? null) : finalValue(node, name);
   if (value === null || isNode(value)) return undefined;
   return column?.field ? heldOperand(column.field, dialect, value) : value;
 }
 
 /** The placeholder in a record that gives up unique values: null, or a value that no record has. It is never committed. */
-export async function spareValue(
+export async function placeholderFor(
   session: WriteSession,
   node: Node,
   names: readonly string[],
@@ -219,8 +219,8 @@ export async function spareValue(
   const { column } = field;
   const indexes = uniqueIndexes(node.type).filter(({ members }) => members.some((one) => columnOf(one) === column));
   for (;;) {
-    session.spares += 1;
-    const value = encode(field, session.dialect, field.type.temporary?.(session.spares) ?? null);
+    session.placeholders += 1;
+    const value = encode(field, session.dialect, field.type.temporary?.(session.placeholders) ?? null);
     const keys = indexes.map(({ members }) =>
       members.map((one) => {
         const name = columnOf(one);

@@ -18,7 +18,7 @@ import type { Stamp } from './values.ts';
 
 // Upserts. If two writers both find no record, the unique index stops one of them, which runs again and finds the record.
 
-/** What a write needs to be told of an upsert. */
+/** The items of an upsert, as a write takes them. */
 export async function foundFirst(writer: Writer, tables: Tables, dialect: Dialect, request: UpsertRequest) {
   const { type, unique, faultsIn } = request;
   const find = (key: Values): Promise<number | undefined> => findHolder(writer, tables.of(type), unique, key);
@@ -67,7 +67,7 @@ function refuseTwice({ type, unique }: UpsertRequest, items: readonly WriteItem[
 type DeletionRequest = DeleteFoundRequest & { readonly stamp: Stamp };
 
 /** Records that one statement tests on SQLite, where other requests wait for it. */
-const FEW = 20;
+const SQLITE_BATCH = 20;
 
 export async function deleteFound<T>(
   reads: Reads,
@@ -86,7 +86,7 @@ export async function deleteFound<T>(
     const { locks, of } = session.tables;
     if (locks && found.length > 0) await writer.column(of(query.view.type).hold('update'), [JSON.stringify(found)]);
     const identifiers: number[] = [];
-    const some = locks ? MAX_IN_VALUES : FEW;
+    const some = locks ? MAX_IN_VALUES : SQLITE_BATCH;
     for (let at = 0; at < found.length; at += some)
       for (const one of await reads.among(writer, query, found.slice(at, at + some))) identifiers.push(one);
     const plan = await planDeletion(session, { type: query.view.type, identifiers, pointer: '' }, limit, tooMany);

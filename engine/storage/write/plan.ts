@@ -15,7 +15,7 @@ import {
   type Unlinked,
   walkCascade,
 } from './cascade.ts';
-import { exchangeConflict, type Holder, holdersAmong, spareValue, tooLongForIndex } from './conflicts.ts';
+import { exchangeConflict, type Holder, holdersAmong, placeholderFor, tooLongForIndex } from './conflicts.ts';
 import { checkLinks } from './resolve.ts';
 import {
   boundValue,
@@ -174,10 +174,10 @@ async function refuseCircles(session: WriteSession, released: readonly Released[
           break;
         }
         const [start, seen] = [idOf(node), new Set<number | Node>()];
-        let place = above(start);
-        for (; place !== null && place !== start && !seen.has(place); place = above(place)) seen.add(place);
+        let record = above(start);
+        for (; record !== null && record !== start && !seen.has(record); record = above(record)) seen.add(record);
         const message = `${nameOf(node)} would be below itself; link a record that is not below it`;
-        if (place === start) refuse(session, 'invalid-reference', pointerOf(node), 'cycle', message);
+        if (record === start) refuse(session, 'invalid-reference', pointerOf(node), 'cycle', message);
       }
     }
 }
@@ -199,15 +199,15 @@ async function parentsIn(
       for (const identifier of one.identifiers) links.set(identifier, null);
   // Two writes at once could make a cycle that neither of them sees.
   if (tables.lockOwnership) await writer.value(tables.lockOwnership, []);
-  const parents = [...new Set(links.values())].filter((place) => typeof place === 'number');
+  const parents = [...new Set(links.values())].filter((record) => typeof record === 'number');
   const { above } = tables.of(type).linksIn(reference.column);
   const rows = await writer.all(above, [JSON.stringify(parents), MOST_ABOVE + 1]);
   if (rows.length > MOST_ABOVE) return undefined;
   const stored = new Map(rows.map(([identifier, parent]) => [Number(identifier), parent ?? null]));
-  return (place: number | Node): number | Node | null => {
-    const link = links.get(place);
-    if (link !== undefined || typeof place !== 'number') return link ?? null;
-    const parent = stored.get(place) ?? null;
+  return (record: number | Node): number | Node | null => {
+    const link = links.get(record);
+    if (link !== undefined || typeof record !== 'number') return link ?? null;
+    const parent = stored.get(record) ?? null;
     return parent === null ? null : Number(parent);
   };
 }
@@ -237,7 +237,7 @@ function newValue(node: Node, name: string): SqlValue {
   return node.table.defaults.get(name) ?? null;
 }
 
-/** `again`: columns that hold a spare value by then, and need theirs back. */
+/** `again`: columns that hold a placeholder by then, and need theirs back. */
 export function changesOf(node: Node, again: readonly string[] = []): readonly ColumnValue[] {
   const changes: ColumnValue[] = [];
   for (const [column, { value }] of node.assigned)
@@ -284,14 +284,14 @@ async function inOrder(session: WriteSession, changed: readonly Node[]): Promise
     if (!node.stored || changes.length > 0) steps.push({ node, changes });
   }
 
-  /** Frees a unique value: by its holder's update, or by a spare value if that update cannot come first. */
+  /** Frees a unique value: by its holder's update, or by a placeholder value if that update cannot come first. */
   async function handOver(taker: Node, { node, columns }: Holder, depth: number): Promise<void> {
     if (!linksNew(node)) await visit(node, depth);
     if (done.has(node)) return;
-    const spare = await spareValue(session, node, columns);
-    if (!spare) throw exchangeConflict(session, taker, node, columns);
-    steps.push({ node, changes: [spare] });
-    parked.set(node, [...(parked.get(node) ?? []), spare[0]]);
+    const placeholder = await placeholderFor(session, node, columns);
+    if (!placeholder) throw exchangeConflict(session, taker, node, columns);
+    steps.push({ node, changes: [placeholder] });
+    parked.set(node, [...(parked.get(node) ?? []), placeholder[0]]);
   }
 
   for (const node of changed) if (!linksNew(node)) await visit(node);

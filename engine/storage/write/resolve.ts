@@ -6,13 +6,13 @@ import { can, canFollow, canWriteThrough } from '../../model/rights.ts';
 import { type Fault, faultyRequest, Problem } from '../../problem.ts';
 import {
   assign,
-  type BodyPlace,
+  type Mention,
   type Claim,
   contradict,
   idOf,
   isCompared,
   isNode,
-  isSaid,
+  isInBody,
   type LinkCheck,
   make,
   nameOf,
@@ -22,7 +22,7 @@ import {
   throwInOrder,
   throwRefused,
   touch,
-  willHold,
+  finalValue,
   type WriteSession,
 } from './session.ts';
 import { fillNew, holdToChecks, keysOf, resolveValue } from './values.ts';
@@ -30,7 +30,7 @@ import { fillNew, holdToChecks, keysOf, resolveValue } from './values.ts';
 interface BodyItem {
   readonly node: Node;
   readonly body: JsonObject;
-  readonly place: BodyPlace;
+  readonly mention: Mention;
 }
 
 export async function resolveBody(session: WriteSession, type: RecordType): Promise<readonly Node[]> {
@@ -47,7 +47,7 @@ export async function resolveBody(session: WriteSession, type: RecordType): Prom
     if (given !== undefined) seen.add(given);
     const isNew = identifier === undefined;
     const node = isNew ? make(session, type, given, pointer) : await touch(session, type, identifier, pointer);
-    roots.push({ node, body, place: { pointer, writable: !node.isLost, isLost: node.isLost, via: undefined } });
+    roots.push({ node, body, mention: { pointer, writable: !node.isLost, isLost: node.isLost, via: undefined } });
   }
   const agenda = roots.toReversed();
   for (let item = agenda.pop(); item; item = agenda.pop())
@@ -58,15 +58,15 @@ export async function resolveBody(session: WriteSession, type: RecordType): Prom
 const identifierAt = ({ identifier }: RecordType, pointer: string): string =>
   `${pointer}/${escapeStep(identifier.name)}`;
 
-async function resolveRecord(session: WriteSession, { node, body, place }: BodyItem): Promise<readonly BodyItem[]> {
-  if (place.writable) node.isWritten = true;
+async function resolveRecord(session: WriteSession, { node, body, mention }: BodyItem): Promise<readonly BodyItem[]> {
+  if (mention.writable) node.isWritten = true;
   const nested: BodyItem[] = [];
   for (const key of keysOf(body, session.raw.get(body))) {
-    const pointer = `${place.pointer}/${escapeStep(key)}`;
+    const pointer = `${mention.pointer}/${escapeStep(key)}`;
     const relation = node.type.relations.get(key);
-    if (!relation) resolveValue(session, node, body, key, { ...place, pointer });
+    if (!relation) resolveValue(session, node, body, key, { ...mention, pointer });
     else if (!session.faulty.has(pointer)) {
-      const named: Named = { session, node, relation, place: { ...place, pointer }, targets: new Map() };
+      const named: Named = { session, node, relation, mention: { ...mention, pointer }, targets: new Map() };
       for (const item of await resolveRelation(named, body[key] ?? null)) nested.push(item);
     }
   }
@@ -77,15 +77,15 @@ interface Named {
   readonly session: WriteSession;
   readonly node: Node;
   readonly relation: Relation;
-  readonly place: BodyPlace;
-  readonly targets: Map<Node, BodyPlace>;
+  readonly mention: Mention;
+  readonly targets: Map<Node, Mention>;
 }
 
 /** The validator saw to it that to-one is an object or null, to-many an array of objects. */
 async function resolveRelation(named: Named, value: JsonValue): Promise<readonly BodyItem[]> {
-  const { session, node, relation, place } = named;
+  const { session, node, relation, mention } = named;
   const { link, toMany } = relation;
-  if (place.via?.relation.inverse === relation && !toMany) return namesParent(named, value, place.via.parent);
+  if (mention.via?.relation.inverse === relation && !toMany) return namesParent(named, value, mention.via.parent);
   const bodies = (toMany ? value : [value]) as readonly JsonValue[];
   const most = bodies.length + session.writeRows + 1;
   const { children } = link.at === 'target' ? session.tables.of(relation.target).linksIn(link.reference.column) : {};
@@ -93,7 +93,7 @@ async function resolveRelation(named: Named, value: JsonValue): Promise<readonly
   const current = children && node.stored ? (await session.writer.column(children, bound)).map(Number) : [];
   const items: BodyItem[] = [];
   for (const [index, body] of bodies.entries()) {
-    const at = { ...place, pointer: toMany ? `${place.pointer}/${index}` : place.pointer };
+    const at = { ...mention, pointer: toMany ? `${mention.pointer}/${index}` : mention.pointer };
     if (!isObject(body) || session.faulty.has(at.pointer)) continue;
     const target = await targetOf(named, body, at, current);
     if (named.targets.has(target)) {
@@ -102,7 +102,7 @@ async function resolveRelation(named: Named, value: JsonValue): Promise<readonly
     } else named.targets.set(target, at);
     items.push(itemOf(named, target, body, at));
   }
-  relate(named, place.via);
+  relate(named, mention.via);
   const isMissing = value !== null && !toMany && [...named.targets.keys()].every(({ isLost }) => isLost);
   if (link.at === 'join') await resolvePairs(named, link);
   else if (link.at === 'source') await resolveParent(named, link.reference);
@@ -110,14 +110,14 @@ async function resolveRelation(named: Named, value: JsonValue): Promise<readonly
   return items;
 }
 
-function itemOf({ session, node: parent, relation }: Named, node: Node, body: JsonObject, at: BodyPlace): BodyItem {
+function itemOf({ session, node: parent, relation }: Named, node: Node, body: JsonObject, at: Mention): BodyItem {
   const isLost = at.isLost || node.isLost;
   const writable = at.writable && !isLost && canWriteThrough(session.rights, relation);
-  return { node, body, place: { pointer: at.pointer, writable, isLost, via: { relation, parent } } };
+  return { node, body, mention: { pointer: at.pointer, writable, isLost, via: { relation, parent } } };
 }
 
-/** Notes the related records that a place names; another place must name the same. */
-function relate({ session, node, relation, targets, place: { pointer } }: Named, via: BodyPlace['via']): void {
+/** Notes the related records of a mention; another mention must name the same. */
+function relate({ session, node, relation, targets, mention: { pointer } }: Named, via: Mention['via']): void {
   const nodes = new Set(targets.keys());
   if (relation.toMany && via?.relation.inverse === relation) nodes.add(via.parent);
   const known = node.related.get(relation);
@@ -133,27 +133,27 @@ function relate({ session, node, relation, targets, place: { pointer } }: Named,
 
 /** The inverse key of a nested record may only name the record that it is nested in, which is linked already. */
 async function namesParent(named: Named, value: JsonValue, parent: Node): Promise<readonly BodyItem[]> {
-  const { session, node, relation, place, targets } = named;
+  const { session, node, relation, mention, targets } = named;
   const { link, target: type } = relation;
   const body = isObject(value) ? value : undefined;
   const identifier = body && identifierIn(body, type);
   const isParent = identifier !== undefined && identifier === parent.identifier;
-  const target = isParent ? parent : body && (await targetOf(named, body, place, []));
+  const target = isParent ? parent : body && (await targetOf(named, body, mention, []));
   const claim = (child: Node, column: string, linked: number | Node | null): void => {
     const before = child.assigned.get(column) ?? child.linked.get(column);
-    if (before?.value !== linked) assign(session, child, column, linked, place);
+    if (before?.value !== linked) assign(session, child, column, linked, mention);
   };
-  if (target) targets.set(target, place);
+  if (target) targets.set(target, mention);
   if (link.at === 'target') relate(named, undefined);
   if (link.at === 'source') claim(node, link.reference.column, target ? idOf(target) : null);
   else if (link.at === 'target' && target) claim(target, link.reference.column, idOf(node));
-  return body && target ? [itemOf(named, target, body, place)] : [];
+  return body && target ? [itemOf(named, target, body, mention)] : [];
 }
 
 async function targetOf(
   { session, node: parent, relation }: Named,
   body: JsonObject,
-  { pointer, isLost }: BodyPlace,
+  { pointer, isLost }: Mention,
   [current]: readonly number[],
 ): Promise<Node> {
   const { target, owned, toMany } = relation;
@@ -178,16 +178,16 @@ function noteNamed({ named }: WriteSession, node: Node, pointer: string): void {
 }
 
 async function resolveParent(named: Named, { column }: Reference): Promise<void> {
-  const { session, node, relation, place, targets } = named;
+  const { session, node, relation, mention, targets } = named;
   const [parent] = targets.keys();
-  assign(session, node, column, parent ? idOf(parent) : null, place);
-  const pointer = parent ? identifierAt(relation.target, place.pointer) : place.pointer;
+  assign(session, node, column, parent ? idOf(parent) : null, mention);
+  const pointer = parent ? identifierAt(relation.target, mention.pointer) : mention.pointer;
   if (relation.inverse?.owned) await requireOwner(session, parent, node, column, pointer);
 }
 
 /** hasOne, hasMany: the children's rows hold the link; the body names the whole new set. */
 async function resolveChildren(named: Named, reference: Reference, current: readonly number[]): Promise<void> {
-  const { session, node, relation, place, targets } = named;
+  const { session, node, relation, mention, targets } = named;
   const { owned, target } = relation;
   const { column, required } = reference;
   const value = idOf(node);
@@ -204,19 +204,19 @@ async function resolveChildren(named: Named, reference: Reference, current: read
     return !(child && targets.has(child)) && !isImplied(named, identifier);
   });
   if (identifiers.length === 0) return;
-  const { pointer, writable } = place;
+  const { pointer, writable } = mention;
   const left = { relation, reference, identifiers, pointer };
   if (writable && (owned || !required)) session.released.push(left);
   else session.leftOut.push({ ...left, writable });
 }
 
 /** The parent of a nested record belongs to the inverse set without being listed. */
-const isImplied = ({ relation, place: { via } }: Named, identifier: number): boolean =>
+const isImplied = ({ relation, mention: { via } }: Named, identifier: number): boolean =>
   via?.relation.inverse === relation && via.parent.identifier === identifier;
 
 /** manyToMany: rows of a join table hold the links; the array is the whole new set. */
 async function resolvePairs(named: Named, { table, sourceColumn }: Extract<Link, { at: 'join' }>): Promise<void> {
-  const { session, node, place, targets } = named;
+  const { session, node, mention, targets } = named;
   const isLeft = table.left.column === sourceColumn;
   const before = new Set<number>();
   if (node.stored) {
@@ -230,14 +230,14 @@ async function resolvePairs(named: Named, { table, sourceColumn }: Extract<Link,
     const [one, two] = [left, right].map((side) => (isNode(side) ? side.pointer : side));
     const pair = `${table.name} ${one ?? ''} ${two ?? ''}`;
     const known = session.pairs.get(pair);
-    if (!place.writable && !(isStored && isWanted)) {
+    if (!mention.writable && !(isStored && isWanted)) {
       if (isCompared(node)) session.checks.push({ subject: node, pointer, expected: { pair, isWanted } });
     } else if (!known?.isWanted && (isWanted || !known))
       session.pairs.set(pair, { table, left, right, pointer, isStored, isWanted });
   };
   for (const [other, { pointer }] of targets)
     if (!other.isLost) note(idOf(other), pointer, before.delete(other.identifier ?? 0), true);
-  for (const identifier of before) if (!isImplied(named, identifier)) note(identifier, place.pointer, true, false);
+  for (const identifier of before) if (!isImplied(named, identifier)) note(identifier, mention.pointer, true, false);
 }
 
 /** An owned child never changes its parent, and a record cannot be owned by what it owns. */
@@ -309,7 +309,7 @@ export function checkBody(session: WriteSession): void {
 function requireComplete(session: WriteSession, node: Node, refused: ReadonlySet<string>): void {
   const { type, table } = node;
   for (const { name, key } of table.needed) {
-    if (isSaid(node, name)) continue;
+    if (isInBody(node, name)) continue;
     const relation = type.relations.get(key);
     if (relation && !canFollow(session.rights, relation)) {
       const message = `You may not create a ${type.name}; link an existing one by its "${type.identifier.name}"`;
@@ -395,10 +395,10 @@ export function requireFound(session: WriteSession, roots: readonly Node[]): voi
   const missing: Fault[] = [];
   for (const [index, node] of roots.entries()) {
     const pointer = session.records[index]?.pointer ?? '';
-    // A record that the path names has no place in the body.
-    const place = pointer === '' ? '' : identifierAt(node.type, pointer);
-    if (node.isLost) missing.push({ pointer: place, code: 'not-found', message: `There is no ${nameOf(node)}` });
-    else if (node.stored) noteNamed(session, node, place);
+    // The body has no pointer to a record that the path names.
+    const at = pointer === '' ? '' : identifierAt(node.type, pointer);
+    if (node.isLost) missing.push({ pointer: at, code: 'not-found', message: `There is no ${nameOf(node)}` });
+    else if (node.stored) noteNamed(session, node, at);
   }
   const [first] = missing;
   if (!first) return;
@@ -426,7 +426,7 @@ export function checkLinks(session: WriteSession): void {
 function holds({ pairs }: WriteSession, expected: LinkCheck['expected']): boolean {
   if ('pair' in expected) return pairs.get(expected.pair)?.isWanted === expected.isWanted;
   if ('openKey' in expected) return expected.node.openKeys.get(expected.openKey)?.isWritten === true;
-  return willHold(expected.node, expected.column) === expected.value;
+  return finalValue(expected.node, expected.column) === expected.value;
 }
 
 function isLeaving({ existing, released }: WriteSession, type: RecordType, reference: Reference, child: number) {

@@ -92,7 +92,7 @@ export interface JoinPair {
   readonly isWanted: boolean;
 }
 
-export interface BodyPlace {
+export interface Mention {
   readonly pointer: string;
   /** False below a relation that only links. */
   readonly writable: boolean;
@@ -169,7 +169,7 @@ export function createSession(asked: Given) {
     /** Links of new records to other new ones, which are inserted before them. */
     awaits: new Map<Node, { readonly parent: Node; readonly pointer: string }[]>(),
     claims: [] as Claim[],
-    spares: 0,
+    placeholders: 0,
     refusals: [] as { readonly code: ProblemCode; readonly fault: Fault }[],
     /** Places that contradict earlier ones: refused where nothing else is wrong with the body. */
     contradictions: [] as Fault[],
@@ -253,13 +253,13 @@ export function isReplaced(node: Node, column: string): boolean {
   return assigned !== undefined && plain(assigned.value) !== storedValue(node, column);
 }
 
-export function willHold(node: Node, column: string): SqlValue | Node {
+export function finalValue(node: Node, column: string): SqlValue | Node {
   const known = node.assigned.get(column);
   if (known) return known.value;
   return (node.stored ? storedValue(node, column) : node.table.defaults.get(column)) ?? null;
 }
 
-export const isSaid = ({ assigned, linked }: Node, column: string): boolean =>
+export const isInBody = ({ assigned, linked }: Node, column: string): boolean =>
   assigned.get(column)?.byOmission === false || linked.has(column);
 
 /** Whether a record that is only linked can be compared with the body: it is stored, or another place makes it. */
@@ -277,7 +277,7 @@ export function assign(
     writable,
     same,
     compared = true,
-  }: Pick<BodyPlace, 'pointer' | 'writable'> & {
+  }: Pick<Mention, 'pointer' | 'writable'> & {
     readonly same?: boolean;
     readonly compared?: boolean;
   },
@@ -287,12 +287,12 @@ export function assign(
     node.unusable.add(column);
     return contradict(session, pointer, before.pointer);
   }
-  const said = { value, pointer, byOmission: false };
+  const given = { value, pointer, byOmission: false };
   if (!before && isNode(value) && value !== node && !node.stored && !node.isLost && !value.isLost)
     session.awaits.set(node, [...(session.awaits.get(node) ?? []), { parent: value, pointer }]);
-  if (writable && !node.assigned.has(column)) node.assigned.set(column, said);
+  if (writable && !node.assigned.has(column)) node.assigned.set(column, given);
   if (writable) return undefined;
-  if (!before) node.linked.set(column, said);
+  if (!before) node.linked.set(column, given);
   const isSame = node.stored ? (same ?? storedValue(node, column) === value) : !isCompared(node);
   if (compared && !isSame) session.checks.push({ subject: node, pointer, expected: { node, column, value } });
   return undefined;
@@ -319,7 +319,7 @@ export function throwInOrder({ records }: WriteSession, code: ProblemCode, fault
 // Locks, in one order to avoid deadlocks: of the records in the body, and of those that the tag in If-Match was made from.
 
 /** From this many on, one statement that loads all is cheaper than one for each. */
-const MANY = 8;
+const BULK_FROM = 8;
 
 interface LockedRecord {
   readonly identifier: number;
@@ -340,7 +340,7 @@ export async function lockNamed(
   findShown?: FindShown,
 ): Promise<boolean> {
   const { locks } = session.tables;
-  if (!locks && type.relations.size === 0 && records.length < MANY) return true;
+  if (!locks && type.relations.size === 0 && records.length < BULK_FROM) return true;
   const named: Named = new Map();
   for (const { identifier, pointer, body } of records) {
     if (identifier !== undefined) note(named, type, { identifier, pointer, strength: 'update' });
@@ -408,7 +408,7 @@ async function lockAll(session: WriteSession, named: Named): Promise<ReadonlySet
       else runs.push([record]);
     }
     for (const run of runs)
-      if (session.tables.locks || run.length >= MANY) locked.push(lockRun(session, type, run, held));
+      if (session.tables.locks || run.length >= BULK_FROM) locked.push(lockRun(session, type, run, held));
   }
   await Promise.all(locked);
   return held;

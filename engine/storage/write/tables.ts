@@ -10,7 +10,7 @@ import { recordJson, ROOT_ALIAS } from '../read/views.ts';
 import { columnSql, indexed } from '../tables.ts';
 import { filledColumns } from './values.ts';
 
-export const NAMED = 10;
+export const MOST_LISTED = 10;
 
 export const rowOf = ({ table }: RecordType, identifier: number): string => `${table} ${identifier}`;
 
@@ -201,10 +201,10 @@ function perKey<K, V>(make: (key: K) => V): (key: K) => V {
 // New records that refer to each other have negative numbers instead of identifiers, which only the server knows: it keeps
 // them in settings of the transaction.
 
-const settingOf = (place: number): string => `'records.n' || -$${place}::bigint`;
+const settingOf = (index: number): string => `'records.n' || -$${index}::bigint`;
 
-const linkSql = (place: number): string =>
-  `case when $${place}::bigint < 0 then current_setting(${settingOf(place)})::bigint else $${place}::bigint end`;
+const linkSql = (index: number): string =>
+  `case when $${index}::bigint < 0 then current_setting(${settingOf(index)})::bigint else $${index}::bigint end`;
 
 function insertNew(type: RecordType, columns: readonly Column[], dialect: Dialect): Statement {
   const { quote, literal } = dialect;
@@ -228,12 +228,12 @@ function answerNew(view: View, dialect: Dialect): Statement {
   };
 }
 
-const bound = (column: Column, place: number, dialect: Dialect, old?: string): string =>
+const bound = (column: Column, index: number, dialect: Dialect, old?: string): string =>
   column.field?.generated !== undefined && columnType(column.field, dialect.name).clock
-    ? writtenSql(column.field, `$${place}::text`, dialect.name, old)
-    : `($${place}::${columnSql(column, dialect)})`;
+    ? writtenSql(column.field, `$${index}::text`, dialect.name, old)
+    : `($${index}::${columnSql(column, dialect)})`;
 
-const isCurrent = ({ revision }: Dialect, place: number): string => `(${revision.sql}) = $${place}::text`;
+const isCurrent = ({ revision }: Dialect, index: number): string => `(${revision.sql}) = $${index}::text`;
 
 const UNLOCKED = 'for update skip locked';
 
@@ -292,6 +292,6 @@ const tableOf = ({ table }: RecordType, { quote }: Dialect): string => `${quote(
 const identifierOf = ({ identifier }: RecordType, { quote }: Dialect): string =>
   `${ROOT_ALIAS}.${quote(identifier.column)}`;
 
-/** `place`: that of the revision. */
-const isFound = (type: RecordType, place: number, dialect: Dialect): string =>
-  `${identifierOf(type, dialect)} = $1::bigint and ${isCurrent(dialect, place)}`;
+/** `index`: that of the revision. */
+const isFound = (type: RecordType, index: number, dialect: Dialect): string =>
+  `${identifierOf(type, dialect)} = $1::bigint and ${isCurrent(dialect, index)}`;

@@ -16,16 +16,16 @@ import { meets } from '../../query/operators.ts';
 import { type Column, columnType, DATABASE_TIME, encode, encodedDefault, foldedText } from '../columns.ts';
 import {
   assign,
-  type BodyPlace,
+  type Mention,
   contradict,
   isCompared,
   isNode,
-  isSaid,
+  isInBody,
   keptNodes,
   type Node,
   refuse,
   storedValue,
-  willHold,
+  finalValue,
   type WriteSession,
 } from './session.ts';
 
@@ -45,10 +45,10 @@ export function encodedAs(field: Field, dialect: DialectName, raw: RawMembers | 
   return value === null ? null : memberOf(raw, field.name, value).text;
 }
 
-export function resolveValue(session: WriteSession, node: Node, body: JsonObject, key: string, place: BodyPlace): void {
+export function resolveValue(session: WriteSession, node: Node, body: JsonObject, key: string, mention: Mention): void {
   const { type } = node;
   const field = type.fields.get(key);
-  if (session.faulty.has(place.pointer)) {
+  if (session.faulty.has(mention.pointer)) {
     if (field) node.unusable.add(field.column);
     return;
   }
@@ -56,14 +56,14 @@ export function resolveValue(session: WriteSession, node: Node, body: JsonObject
   const value = body[key] ?? null;
   if (!field) {
     if (!type.identifier.inRecord || key !== type.identifier.name)
-      resolveOpenKey(session, node, key, memberOf(raw, key, value), place);
+      resolveOpenKey(session, node, key, memberOf(raw, key, value), mention);
   } else if (field.generated === undefined || session.readOnlyToo)
-    resolveField(session, node, field, encodedAs(field, session.dialect, raw, value), place);
+    resolveField(session, node, field, encodedAs(field, session.dialect, raw, value), mention);
 }
 
-function resolveField(session: WriteSession, node: Node, field: Field, given: SqlValue, place: BodyPlace): void {
+function resolveField(session: WriteSession, node: Node, field: Field, given: SqlValue, mention: Mention): void {
   const { mergePatch: isPatch, readOnlyToo, dialect } = session;
-  const { pointer, writable, isLost } = place;
+  const { pointer, writable, isLost } = mention;
   const { column, name, sensitive } = field;
   const stored = storedValue(node, column) ?? null;
   const isMerged = field.type.keepsText && isPatch && given !== null;
@@ -93,8 +93,8 @@ function isSameValue(session: WriteSession, field: Field, one: SqlValue, other: 
 const decoded = ({ dialect }: WriteSession, field: Field, value: unknown): JsonValue =>
   (value ?? null) === null ? null : columnType(field, dialect).decode(value as string | number);
 
-function resolveOpenKey(session: WriteSession, node: Node, key: string, given: RawMember, place: BodyPlace): void {
-  const { pointer, writable } = place;
+function resolveOpenKey(session: WriteSession, node: Node, key: string, given: RawMember, mention: Mention): void {
+  const { pointer, writable } = mention;
   const before = openKeysOf(node).get(key);
   const member = session.mergePatch ? patched(before, given) : given;
   const known = node.openKeys.get(key);
@@ -121,7 +121,7 @@ export function holdToChecks(session: WriteSession): void {
     for (const check of node.type.checks) {
       const concerns = !node.stored || check.fields.some((field) => isChanged(session, node, field));
       if (!concerns || check.fields.some((field) => isUnusable(node, field))) continue;
-      if (!meets(check, (field) => decoded(session, field, willHold(node, field.column))))
+      if (!meets(check, (field) => decoded(session, field, finalValue(node, field.column))))
         refuse(session, 'invalid-body', pointerOf(node, check), 'check', check.message);
     }
   }
@@ -146,8 +146,8 @@ function isChanged(session: WriteSession, node: Node, field: Field): boolean {
 function pointerOf({ assigned, pointer }: Node, { at, fields }: Check): string {
   const own = assigned.get(at.column)?.pointer;
   if (own !== undefined) return own;
-  const said = fields.flatMap(({ column }) => assigned.get(column)?.pointer ?? [])[0];
-  const record = said === undefined ? pointer : said.slice(0, said.lastIndexOf('/'));
+  const sibling = fields.flatMap(({ column }) => assigned.get(column)?.pointer ?? [])[0];
+  const record = sibling === undefined ? pointer : sibling.slice(0, sibling.lastIndexOf('/'));
   return `${record}/${escapeStep(at.name)}`;
 }
 
@@ -187,7 +187,7 @@ export const stampValues = (
 
 export function fillNew(session: WriteSession): void {
   for (const node of session.made)
-    for (const field of node.table.filled.made) if (!isSaid(node, field.column)) fill(session, node, field);
+    for (const field of node.table.filled.made) if (!isInBody(node, field.column)) fill(session, node, field);
 }
 
 export function stampChanged(session: WriteSession, changed: readonly Node[]): void {
