@@ -264,7 +264,7 @@ function cutOf(node: Node, deletes: boolean): readonly Step[] {
 const MAX_NESTED = 100;
 
 async function inOrder(session: WriteSession, changed: readonly Node[]): Promise<readonly Step[]> {
-  const holders = changed.length + session.made.length > 1 ? holdersAmong(session, changed) : () => [];
+  const holders = changed.length + session.made.length > 1 ? holdersAmong(session, changed) : undefined;
   const steps: Step[] = [];
   const [begun, done] = [new Set<Node>(), new Set<Node>()];
   const parked = new Map<Node, readonly string[]>();
@@ -274,7 +274,7 @@ async function inOrder(session: WriteSession, changed: readonly Node[]): Promise
     begun.add(node);
     if (depth % MAX_NESTED === 0) await undefined;
     for (const { value } of node.assigned.values()) if (isNode(value)) await visit(value, depth + 1);
-    for (const holder of holders(node)) await handOver(node, holder, depth + 1);
+    for (const holder of holders?.(node) ?? []) await handOver(node, holder, depth + 1);
     done.add(node);
     const again = parked.get(node) ?? [];
     // `cuts` has already set links to null.

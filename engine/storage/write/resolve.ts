@@ -294,14 +294,18 @@ const ownedBy = ({ references }: RecordType): readonly Reference[] =>
 /** Refuses what is wrong with the body itself, before the records that it refers to are checked. */
 export function checkBody(session: WriteSession): void {
   fillNew(session);
-  const refused = refusedPlaces(session);
-  for (const node of session.made) requireComplete(session, node, refused);
+  const refused = session.refusals.flatMap(({ fault }) => ('pointer' in fault ? fault.pointer : []));
+  // A key whose value was refused is not missing.
+  const enclosed = new Set([...refused, ...session.faulty].flatMap(enclosing));
+  for (const node of session.made) requireComplete(session, node, enclosed);
   holdToChecks(session);
   throwRefused(session, 'forbidden');
   throwRefused(session, 'invalid-body', session.faults);
-  compareSides(session);
-  refuseRivals(session);
-  refuseCycles(session);
+  if (session.claims.length > 0) {
+    compareSides(session);
+    refuseRivals(session);
+    refuseCycles(session);
+  }
   throwInOrder(session, 'invalid-body', session.contradictions);
 }
 
@@ -320,12 +324,6 @@ function requireComplete(session: WriteSession, node: Node, refused: ReadonlySet
     if (!refused.has(pointer)) refuse(session, 'invalid-body', pointer, 'required', `"${key}" is required`);
   }
   return undefined;
-}
-
-/** The pointers of all faults, and of what encloses them: a key whose value was refused is not missing. */
-function refusedPlaces({ refusals, faulty }: WriteSession): ReadonlySet<string> {
-  const refused = refusals.flatMap(({ fault }) => ('pointer' in fault ? fault.pointer : []));
-  return new Set([...refused, ...faulty].flatMap(enclosing));
 }
 
 function compareSides(session: WriteSession): void {

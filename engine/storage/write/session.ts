@@ -246,7 +246,7 @@ export const isNode = (value: SqlValue | Node): value is Node => typeof value ==
 /** A linked record as its identifier: undefined until it is inserted. */
 const plain = (value: SqlValue | Node): SqlValue | undefined => (isNode(value) ? value.identifier : value);
 
-export const boundValue = (value: SqlValue | Node): SqlValue => plain(value) ?? null;
+export const boundValue = (value: SqlValue | Node): SqlValue => (isNode(value) ? (value.identifier ?? null) : value);
 
 export function isReplaced(node: Node, column: string): boolean {
   const assigned = node.assigned.get(column);
@@ -347,7 +347,7 @@ export async function lockNamed(
     nameWithin(named, type, body, pointer);
   }
   if (!locks || !findShown) {
-    await lockAll(session, named);
+    if (named.size > 0) await lockAll(session, named);
     return true;
   }
   // Against new rows that refer to them, too, since a set of them may be shown.

@@ -86,7 +86,12 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
       precondition && identifier !== undefined ? [{ identifier, precondition }] : [],
     );
     const tagged = expected.map(({ identifier }) => identifier);
-    const isLocked = await lockNamed(session, type, items, shownTo(writer, view, tagged));
+    const isLocked = await lockNamed(
+      session,
+      type,
+      items,
+      view && tagged.length > 0 ? shownTo(writer, view, tagged) : undefined,
+    );
     await request.locked?.();
     const roots = await resolveBody(session, type);
     checkBody(session);
@@ -116,7 +121,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
   async function remove(writer: Writer, request: Stamped<RecordDeletion>): Promise<Written> {
     const { type, view, identifier, precondition, caller } = request;
     const session = sessionOf(writer, request);
-    const shown = shownTo(writer, view, precondition ? [identifier] : []);
+    const shown = precondition && shownTo(writer, view, [identifier]);
     const isLocked = await lockNamed(session, type, [wholeBody({}, identifier)], shown);
     const body = (await reads.record(writer, view, identifier, caller)) ?? notFound(view, identifier);
     precondition?.(body);
@@ -187,8 +192,8 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
   }
 
   /** Finds the related records that the client's tags were made from: they are locked, too. */
-  const shownTo = (writer: Writer, view: View | undefined, tagged: readonly number[]): FindShown | undefined =>
-    view && view.relations.length > 0 && tagged.length > 0
+  const shownTo = (writer: Writer, view: View, tagged: readonly number[]): FindShown | undefined =>
+    view.relations.length > 0
       ? async () => {
           const shown = await reads.shown(writer, view, tagged);
           if (shown === undefined && tagged.length > 1) throw tagsTooLarge();
