@@ -118,7 +118,6 @@ export const NO_WRITER: Writer = { get: unasked, all: unasked, value: unasked, c
 
 export const onlyReading = (reader: Reader): Writer => ({ ...NO_WRITER, ...reader });
 
-/** Seeds and imports come from operators. */
 export const UNLIMITED_ROWS = 1_000_000_000;
 
 interface Given {

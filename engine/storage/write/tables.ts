@@ -123,22 +123,22 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
       return {
         /** Bound: the values of the stamps, JSON array of identifiers. */
         cut: { sql: `update ${table} set ${link} = null${stamped} where ${oneOf(id)}` },
-        /** Without stamps. Bound: what the column is to hold, JSON array of identifiers. */
+        /** Without stamps. Bound: the new link, JSON array of identifiers. */
         set: { sql: `update ${table} set ${link} = ? where ${oneOf(id)}` },
-        /** Some rows, each with its link, locked. Bound: JSON array of identifiers. */
+        /** Some rows with their links, locked. Bound: JSON array of identifiers. */
         rows: { sql: `select ${id}, ${link} from ${table} where ${oneOf(id)}${forUpdate}` },
-        /** The rows that refer to some records, locked in one order. Bound: JSON array of identifiers, how many at most. */
+        /** Rows that refer to some records, locked in one order. Bound: JSON array of identifiers, how many at most. */
         children: { sql: `select ${id} from ${table} where ${ofSome}${inOrder} limit ? + 0${forUpdate}` },
-        /** Pairs of a record and a row that refers to it, not locked. Bound: as `children`. */
+        /** Pairs of a record and a row that refers to it. Bound: as `children`. */
         referring: { sql: `select ${link}, ${id} from ${table} where ${ofSome} order by 1, 2 limit ? + 0` },
         /** Some records and all above them, each once and with its link. Bound: as `children`. */
         above: { sql: `${above} select id$, parent$ from above$ limit ? + 0` },
       };
     }),
-    /** By the key of the view. Bound: the values of all columns. Answers the identifier, too. */
+    /** By the key of the view. Answers the identifier, too. Bound: as `insertNew`. */
     createAlone: createShapeCache((view: View) => insertAlone(view, columns, dialect)),
-    /** Of several records that refer to each other. Bound: the number of the new record, the values of all columns. */
-    insertNew: insertNew(type, columns, dialect),
+    /** Bound: the number of the new record, the values of all columns. */
+    insertNew: { sql: insertNew(type, columns, dialect) },
     /** Answers the identifier of a new record and its text; divides by zero if that must be charged. Bound: its number. */
     answerNew: createShapeCache((view: View) => answerNew(view, dialect)),
     /** Bound: identifier, values of these columns, stamps. */
@@ -196,26 +196,31 @@ function perKey<K, V>(make: (key: K) => V): (key: K) => V {
   };
 }
 
-// Writes of PostgreSQL that are sent together. Bound last is the revision of the tables: if they changed, nothing is done.
-
-// New records that refer to each other have negative numbers instead of identifiers, which only the server knows: it keeps
-// them in settings of the transaction.
+// Writes of PostgreSQL without a transaction around them. Bound last is the revision of the tables: if they changed, nothing
+// is done. New records have negative numbers instead of identifiers, which the server keeps in settings of the transaction.
 
 const settingOf = (index: number): string => `'records.n' || -$${index}::bigint`;
 
 const linkSql = (index: number): string =>
   `case when $${index}::bigint < 0 then current_setting(${settingOf(index)})::bigint else $${index}::bigint end`;
 
-function insertNew(type: RecordType, columns: readonly Column[], dialect: Dialect): Statement {
+function insertNew(type: RecordType, columns: readonly Column[], dialect: Dialect): string {
   const { quote, literal } = dialect;
   const { column } = type.identifier;
   const sequence = `pg_get_serial_sequence(${literal(quote(type.table))}, ${literal(column)})::regclass`;
   const identifier = `set_config(${settingOf(1)}, nextval(${sequence})::text, true)::bigint`;
   const values = columns.map((one, index) => (one.reference ? linkSql(index + 2) : bound(one, index + 2, dialect)));
   const names = [column, ...columns.map(({ name }) => name)].map(quote);
-  return {
-    sql: `insert into ${quote(type.table)} (${names.join(', ')}) values (${[identifier, ...values].join(', ')})`,
-  };
+  return `insert into ${tableOf(type, dialect)} (${names.join(', ')}) select ${[identifier, ...values].join(', ')}`;
+}
+
+function insertAlone(view: View, columns: readonly Column[], dialect: Dialect): Statement {
+  const { type } = view;
+  const json = recordJson(view, ROOT_ALIAS, dialect);
+  const current = isCurrent(dialect, columns.length + 2);
+  // A value that is taken must not undo the other writes of the transaction.
+  const sql = `${insertNew(type, columns, dialect)} where ${current} on conflict do nothing returning ${identifierOf(type, dialect)}, ${json}`;
+  return { sql, together: { sql } };
 }
 
 function answerNew(view: View, dialect: Dialect): Statement {
@@ -236,18 +241,6 @@ const bound = (column: Column, index: number, dialect: Dialect, old?: string): s
 const isCurrent = ({ revision }: Dialect, index: number): string => `(${revision.sql}) = $${index}::text`;
 
 const UNLOCKED = 'for update skip locked';
-
-function insertAlone(view: View, columns: readonly Column[], dialect: Dialect): Statement {
-  const { type } = view;
-  const names = columns.map(({ name }) => dialect.quote(name)).join(', ');
-  const values = columns.map((column, index) => bound(column, index + 1, dialect)).join(', ');
-  const json = recordJson(view, ROOT_ALIAS, dialect);
-  const sql = (conflict = ''): string =>
-    `insert into ${tableOf(type, dialect)} (${names}) select ${values} ` +
-    `where ${isCurrent(dialect, columns.length + 1)}${conflict} returning ${identifierOf(type, dialect)}, ${json}`;
-  // A value that is taken must not undo the other writes of the transaction.
-  return { sql: sql(), together: { sql: sql(' on conflict do nothing') } };
-}
 
 /** Writes only if a value differs. */
 function updateAlone(view: View, changed: readonly string[], columns: readonly Column[], dialect: Dialect): Statement {

@@ -156,9 +156,9 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     request.precondition?.();
     if (!node || session.made.length + session.pairs.size > MOST_ALONE) return undefined;
     const { table } = node;
-    const isFlat = relationsIn(type, item.body).length === 0 && table.names.length > 0;
+    const isFlat = relationsIn(type, item.body).length === 0;
     const row = await (isFlat
-      ? alone(table.createAlone(view.key, view), newValues(node, table.names), caller)
+      ? alone(table.createAlone(view.key, view), [-1, ...newValues(node, table.names)], caller)
       : alone(table.answerNew(view.key, view), [-1], caller, undefined, insertsOf(session, await planWrite(session))));
     return row && { records: [{ identifier: Number(row[0]), body: String(row[1]) }] };
   }
