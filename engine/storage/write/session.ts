@@ -425,7 +425,7 @@ async function lockRun(session: WriteSession, type: RecordType, run: readonly Lo
     for (const value of row) if (typeof value === 'string') session.caller.take(COPIES_OF_TEXT * value.length);
   };
   const identifiers = JSON.stringify(run.map(({ identifier }) => identifier));
-  const rows = await session.writer.all(statement, [identifiers], run.length < MANY ? undefined : charge);
+  const rows = await session.writer.all(statement, [identifiers], run.length < BULK_FROM ? undefined : charge);
   const stored = new Map(rows.map((row) => [Number(row[0]), row]));
   if (first.strength === 'update') for (const identifier of stored.keys()) held.add(`${type.name} ${identifier}`);
   if (!isNamed(first)) return;
