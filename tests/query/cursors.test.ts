@@ -20,6 +20,7 @@ describe('cursors', () => {
     [page, `${page}&_cnd[pages]=1`, false],
     [`${page}&_cnd[pages]=1`, `${page}&_cnd[pages]=2`, false],
     [`${page}&_cnd[pages]=1`, `${page}&_cnd[pages][ne]=1`, false],
+    [`${page}&_cnd[pages]=1&_cnd[title]=x`, `${page}&_cnd[pages]=1&_cnd[title]=y`, false],
     [`${page}&_cnd[pages]=1`, `${page}&_cnd[position]=1`, false],
   ])('a cursor of ?%s fits ?%s: %s', (one, other, fits) => {
     const search = `${other}&after=${cursorOf(one, [5, 7])}`;
@@ -47,6 +48,11 @@ describe('cursors', () => {
   ])('a forged cursor with %s is refused', (_title, change) => {
     expect(list(`${page}&after=${forged(page, (content) => content)}`).cursor?.values).toEqual([5, 7]);
     expect(faultsOf(() => list(`${page}&after=${forged(page, change)}`))).toEqual(['after: invalid-cursor']);
+  });
+
+  test.each(['a\0', '\ud800'])('a forged cursor with the text %j is refused', (text) => {
+    const search = `${page}&_cnd[orderBy]=title`;
+    expect(faultsOf(() => list(`${search}&after=${cursorOf(search, [text, 7])}`))).toEqual(['after: invalid-cursor']);
   });
 
   test.each(['', 'x', '%20', '!', 'bnVsbA', 'e30', 'W10', 'WyI'])('after=%s is refused', (cursor) => {

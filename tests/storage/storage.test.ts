@@ -8,7 +8,7 @@ import type { Model, RecordType } from '../../engine/model/model.ts';
 import { ALL_RIGHTS } from '../../engine/model/rights.ts';
 import { createQueryResolver } from '../../engine/query/resolve.ts';
 import { readSettings } from '../../engine/settings/settings.ts';
-import { type Driver } from '../../engine/storage/driver.ts';
+import type { Driver, Writer } from '../../engine/storage/driver.ts';
 import { databaseAt, openStorage } from '../../engine/storage/open.ts';
 import { prepare } from '../../engine/storage/migrate/apply.ts';
 import { createReads } from '../../engine/storage/read/reads.ts';
@@ -123,6 +123,17 @@ describe('group commit, which SQLite alone needs', () => {
     await write('kept');
     const names = (await driver.column({ sql: 'select name from shelves order by name' }, [])).map(String);
     expect([names[0], names.every((name) => name.startsWith('kept'))]).toEqual(['kept', true]);
+  });
+
+  it('a write that fails undoes its own work, and no other', async () => {
+    const failing = async (group: Writer): Promise<void> => {
+      await group.run(INSERT, ['lost']);
+      throw new Error('this one');
+    };
+    const good = (name: string) => commits.write((group) => group.run(INSERT, [name]));
+    const ended = await Promise.allSettled([good('first'), commits.write(failing), good('last')]);
+    expect(ended.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(await driver.column({ sql: 'select name from shelves order by id' }, [])).toEqual(['first', 'last']);
   });
 
   it('nothing is answered before another connection can see it', async () => {
