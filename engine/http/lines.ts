@@ -186,7 +186,10 @@ function inCells(fault: Fault, { relations }: RecordType): Fault {
   const [index, name = ''] = unescapedSteps(fault.pointer);
   const link = relations.get(name)?.target;
   const isWrong = fault.code === 'type' || fault.code === 'null';
-  const plain = link && isWrong ? `"${name}" must be the ${link.identifier.name} of a ${link.name}` : fault.message;
+  const plain =
+    link && isWrong
+      ? `"${name}" must be the ${link.identifier.name} of a ${link.name}: an integer from 1 to 2^53-1`
+      : fault.message;
   const message = fault.code === 'null' ? `An empty cell is null, but ${plain}` : plain;
   return { ...fault, message, pointer: link ? `/${index}/${escapeStep(name)}` : fault.pointer };
 }
