@@ -9,6 +9,7 @@ import { applyPlan, createEngineTables, ownView, planFor } from '../storage/migr
 import {
   type Assessed,
   assessIn,
+  blockers,
   formatDrift,
   formatOthers,
   formatPlan,
@@ -26,7 +27,7 @@ import { BOOLEAN, command, readModel } from './command.ts';
 const ALLOW = { type: 'string', multiple: true } as const;
 
 const PLAN =
-  'records plan [--allow STEP]... [--back] [--sql] [--json]: exit code 0 nothing to do, 2 changes, 1 faults; --allow and --back show what "records apply" would do with them';
+  'records plan [--allow STEP]... [--back] [--sql] [--json]: exit code 0 nothing to do, 2 changes that a start makes, 1 changes that it refuses; --allow and --back show what "records apply" would do with them';
 
 export const plan = command(
   PLAN,
@@ -39,7 +40,7 @@ export const plan = command(
       const behind = history && { database: history.last ?? null, serves: history.own?.number ?? null };
       print(JSON.stringify({ ...planAsJson(steps, drift, sql, others), behind }, null, 2));
     } else print(format(looked, sql));
-    if (drift.length > 0 || steps.some(({ state }) => state === 'blocked' || state === 'unclear')) return 1;
+    if (drift.length > 0 || blockers(steps).length > 0) return 1;
     return steps.some(({ state }) => state !== 'kept') ? 2 : 0;
   },
 );

@@ -64,8 +64,7 @@ async function fits(settings: Settings, from: string, copy: string): Promise<voi
   });
   if (blockers(steps).length > 0) throw new StartError(refusal(from, steps));
   const made = steps.filter(({ state }) => state === 'ready');
-  if (made.length > 0)
-    print(`${from} was made with other descriptors. The next start makes these steps:\n${formatSteps(made)}`);
+  if (made.length > 0) print(`The next start makes these steps:\n${formatSteps(made)}`);
 }
 
 const refusal = (from: string, steps: readonly Assessed[]): string =>

@@ -78,7 +78,10 @@ function parse<O extends Known>(args: readonly string[], options: O, usage: stri
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true });
   } catch (error) {
-    throw new StartError(`${reasonOf(error)}\n${usage}`, { cause: error });
+    const [text, unknown] = /^Unknown option '(-[^']*)'/.exec(reasonOf(error)) ?? [reasonOf(error)];
+    const known = Object.keys(options).map((name) => `--${name}`);
+    const hint = unknown === undefined ? '' : didYouMean(unknown, known);
+    throw new StartError(`${text}${hint}\n${usage}`, { cause: error });
   }
 }
 

@@ -169,9 +169,9 @@ relations: { books: { kind: hasMany, type: Book, inverse: author, owned: true } 
   },
   {
     title: 'a relation of another kind is another relation',
-    before: { Author: author(), Book: book('author: { kind: belongsTo, type: Author }') },
-    records: [...AUTHORS, ...BOOKS],
-    after: { Book: book('author: { kind: manyToMany, type: Author }') },
+    before: { Author: author(), Book: `open: true\n${book('author: { kind: belongsTo, type: Author }')}` },
+    records: [...AUTHORS, ...BOOKS, ['books', { 'author 2': 'own' }]],
+    after: { Book: `open: true\n${book('author: { kind: manyToMany, type: Author }')}` },
     steps: ['unclear not-moved:Book.author', 'ready add-relation:Book.author', 'kept drop-relation:Book.author'],
     says: ['2 records: the connection "author" is lost (1, 2)'],
     reads: ['GET /api/books/1 => {"id":1,"title":"One","author":[]}'],

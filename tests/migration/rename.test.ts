@@ -197,10 +197,10 @@ describe('an old and a new version on one database', () => {
 
   test('an open type cannot have both names: the old version is refused by name', async () => {
     const thing = (more: string): Files => ({ 'thing.yaml': `type: Thing\nopen: true\nfields:\n  ${more}\n` });
-    const project = await appliedIn(
-      thing('code: { type: string }'),
-      thing('sign: { type: string, renamedFrom: code }'),
-    );
+    const project = await appliedIn(thing('code: { type: string }'));
+    project.write(thing('sign: { type: string, renamedFrom: code }'));
+    expect((await project.run('plan')).out).toContain('older instances cannot use the type (503)');
+    await project.starts();
     project.write(thing('code: { type: string }'));
     const refusal = '"code" is called "sign" now, and it is open to keys of either name';
     await expect(project.starts()).rejects.toThrow(refusal);

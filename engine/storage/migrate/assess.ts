@@ -30,6 +30,7 @@ export interface Assessed {
   readonly isAtStake: boolean;
   readonly affected: readonly AffectedRows[];
   readonly obstacles: readonly string[];
+  readonly older?: ReturnType<typeof olderInstances>;
 }
 
 const MAX_IDENTIFIERS = 10;
@@ -56,7 +57,8 @@ export async function assess(
       if (found.count > 0) affected.push({ effect: check.effect, says: check.says, ...found });
     }
     const state = kept.has(step) ? 'kept' : stateOf(step, isAtStake, affected, allowed);
-    assessed.push({ step, affected, obstacles: [], isAtStake, state });
+    const older = olderInstances(step, plan.model.types.get(step.type)?.open === true);
+    assessed.push({ step, affected, obstacles: [], isAtStake, state, older });
   }
   return assessed;
 }
@@ -117,10 +119,13 @@ const marks: Readonly<Record<State, string>> = { ready: '  ', allow: '! ', uncle
 export const LEGEND = 'x something stands in the way   ? say what is meant   ! needs --allow';
 
 const olderWords = {
-  named: 'older instances go on, under their own names, unless the type is open (503)',
+  named: 'older instances go on, under their own names',
   read: 'older instances refuse to write such records (503)',
   refuse: 'older instances cannot use the type (503)',
 } as const;
+
+/** Names of kept parts can have a blank. */
+const allowing = (step: MigrationStep): string => `--allow ${stepId(step).replace(/.* .*/, '"$&"')}`;
 
 export const blockers = (steps: readonly Assessed[]): readonly Assessed[] =>
   steps.filter(({ state }) => state !== 'ready' && state !== 'kept');
@@ -132,8 +137,7 @@ interface Shown {
 
 export const formatSteps = (steps: readonly Assessed[], { sql = false, notes = false }: Shown = {}): string =>
   steps
-    .flatMap(({ step, state, affected, obstacles }) => {
-      const older = notes ? olderInstances(step) : undefined;
+    .flatMap(({ step, state, affected, obstacles, older }) => {
       const lines = [
         ...affected.map(({ count, identifiers, seeds, says }) => {
           const named = identifiers.map((one, at) => (seeds ? `${one} for seed ${seeds[at]} of ${step.type}` : one));
@@ -141,8 +145,8 @@ export const formatSteps = (steps: readonly Assessed[], { sql = false, notes = f
           return `${count} ${count === 1 ? 'record' : 'records'}: ${says} (${named.join(', ')}${more})`;
         }),
         ...obstacles,
-        ...(older ? [olderWords[older]] : []),
-        ...(state === 'ready' || state === 'blocked' ? [] : [`--allow ${stepId(step)}`]),
+        ...(notes && older ? [olderWords[older]] : []),
+        ...(state === 'ready' || state === 'blocked' ? [] : [allowing(step)]),
         ...(sql ? step.tasks.flatMap((task) => `${task.sql};`.split('\n')).map((line) => `  ${line}`) : []),
       ];
       return [`${marks[state]}${step.description}`, ...lines.map((line) => `    ${line}`)];
@@ -178,7 +182,7 @@ export function formatPlan(
 
 export function formatRefusal(steps: readonly Assessed[], drift: readonly Drift[]): string {
   const shown = steps.filter(({ state }) => state !== 'kept');
-  const allowed = shown.flatMap(({ step, state }) => (state === 'allow' ? `--allow ${stepId(step)}` : []));
+  const allowed = shown.flatMap(({ step, state }) => (state === 'allow' ? allowing(step) : []));
   const isOpen = steps.some(({ state }) => state === 'blocked' || state === 'unclear') || drift.length > 0;
   const differ = 'The descriptors differ from the tables of the database:';
   return [
@@ -195,7 +199,7 @@ export const planAsJson = (
   withSql: boolean,
   others: readonly string[] = [],
 ) => ({
-  steps: steps.map(({ step, state, affected, obstacles }) => ({
+  steps: steps.map(({ step, state, affected, obstacles, older }) => ({
     id: stepId(step),
     code: step.code,
     type: step.type,
@@ -205,7 +209,7 @@ export const planAsJson = (
     description: step.description,
     records: affected,
     obstacles: obstacles.length > 0 ? obstacles : undefined,
-    older: olderInstances(step),
+    older,
     sql: withSql ? step.tasks.map(({ sql }) => sql) : undefined,
   })),
   drift,

@@ -84,7 +84,8 @@ function stepsBetween(
   catalogue: Catalogue,
 ): readonly MigrationStep[] {
   // A kept part whose name a new part takes is renamed, which is no step for people.
-  const isShown = (step: MigrationStep): boolean => !isRename(step) || isNamed(step, mapped);
+  const isShown = (step: MigrationStep): boolean =>
+    !(isRename(step) || step.code === 'claim-key') || isNamed(step, mapped);
   const steps = [
     ...joins.dropped.map((join) => droppedJoinStep(join, dialect)),
     ...dropped.map((type) => droppedTypeStep(type, dialect)),
@@ -102,7 +103,8 @@ function stepsBetween(
 
 const isNamed = ({ type, name }: MigrationStep, { types }: Model): boolean => {
   const named = types.get(type);
-  return named !== undefined && (name === undefined || named.fields.has(name) || named.relations.has(name));
+  if (named === undefined || name === undefined || named.identifier.name === name) return named !== undefined;
+  return named.fields.has(name) || named.relations.has(name);
 };
 
 /** Renames the types of inserted seeds by way of temporary names, since types may exchange their names. */

@@ -32,7 +32,7 @@ export const stepKinds = {
   'generate-field': ['safe', 'Let the service fill in {field}: {now}'],
   'stop-generating': ['safe', 'Let requests set {field}, which was {was}'],
   'add-caseless': ['safe', 'Ignore case in {field}'],
-  'drop-caseless': ['safe', 'Let case count again in {field}'],
+  'drop-caseless': ['safe', 'Let case count again in {field}, also where its values are unique'],
   'drop-field': ['destructive', 'Drop {field}'],
   'add-relation': ['safe', 'Add {relation}{detail}'],
   'add-required-relation': ['needsCheck', 'Add {relation}'],
@@ -95,9 +95,10 @@ export const isSeed = ({ code }: Coded): boolean => code === 'add-seed';
 /** Whether older statements would misread the column afterwards. */
 export const isReadOtherwise = ({ code }: Coded): boolean => /^(relax|convert|replace)-field$/.test(code);
 
-/** For the version before. refuse: it cannot use the type. read: it only reads. named: it goes on, unless the type is open. */
-export function olderInstances({ code }: Coded): 'refuse' | 'read' | 'named' | undefined {
-  if (isRename({ code })) return 'named';
+/** For the version before. refuse: it cannot use the type. read: it only reads. named: it goes on. */
+export function olderInstances({ code }: Coded, isOpen: boolean): 'refuse' | 'read' | 'named' | undefined {
+  // The other name would be an open key.
+  if (isRename({ code })) return isOpen && code !== 'rename-type' ? 'refuse' : 'named';
   if (/^(convert-field|replace-field|share-relation)$/.test(code)) return 'refuse';
   if (isDrop({ code }) && code !== 'drop-unique' && code !== 'drop-index') return 'refuse';
   const isNarrowing = /^(fill-field|add-check|change-deletion)$/.test(code) || stepKinds[code][0] === 'needsCheck';
