@@ -39,7 +39,6 @@ export const isOutage = (error: unknown): error is Problem =>
 
 const MAX_REFUSAL_CHARS = 1000;
 
-/** A trigger or a constraint of others refuses a write, in their words. */
 export const refusedByOthers = (text: string, cause: unknown): Problem =>
   new Problem('refused-by-database', text.slice(0, MAX_REFUSAL_CHARS), { cause });
 

@@ -193,7 +193,7 @@ async function probe(connections: Connections, { shown, prepared }: PostgresAddr
   requireSettings(settings.rows, shown, prepared);
   if (used === null || used === undefined || used === schema) return;
   // A schema that came before the one with the records would make the service begin anew.
-  const [before, there] = [schema, used].map((name) => `"${String(name).replaceAll('"', '""')}"`);
+  const [before, there] = [schema, used].map((name) => postgresDialect.quote(String(name)));
   throw new StartError(
     `The database at ${shown} has the tables of the service in the schema ${there}, but its search_path leads to ${before} first, which has none. To go on with these, run: alter role ${String(role)} in database ${String(database)} set search_path = ${there}; to begin anew in ${before}, leave ${there} out of the search_path`,
   );

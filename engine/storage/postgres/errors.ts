@@ -83,11 +83,9 @@ export const isCancelled = (error: unknown): boolean => codeOf(error) === '57014
 
 export const isDividedByZero = (error: unknown): boolean => codeOf(error) === '22012';
 
-/** An earlier statement of the transaction failed. */
 export const abortedBefore = (): Error =>
   Object.assign(new Error('A statement of the transaction had failed'), { code: '25P02' });
 
-/** The server takes no writes, or did not when the connection was opened. */
 export const isReadOnly = (error: unknown): boolean => codeOf(error) === '25006';
 
 /** A table of a prepared statement was changed by another process. */
@@ -121,8 +119,8 @@ const SAFE_CLASSES = /^(08|25|2B|3F|40|42|53|54|55|57|58)/;
 /** The database's message for operators, without values of records. */
 export function stateOf(error: unknown): string {
   const source = error instanceof Error && error.cause !== undefined ? error.cause : error;
-  const code = codeOf(source);
-  if (!/^[0-9A-Z]{5}$/.test(code)) return postgresReasonOf(source);
+  const code = sqlStateOf(source);
+  if (code === '') return postgresReasonOf(source);
   const detail = code.startsWith('2B') ? `: ${textOf(source, 'detail')}` : '';
   return SAFE_CLASSES.test(code) ? `SQLSTATE ${code}: ${messageOf(source)}${detail}` : `SQLSTATE ${code}`;
 }

@@ -6,6 +6,7 @@ import { Problem, StartError } from '../../problem.ts';
 import type { Reader, Values, Writer } from '../driver.ts';
 import { type Doing, type Follower, type Migration, SeedRefused, type Task, taskKinds } from '../migrate/driver.ts';
 import { METADATA } from '../tables.ts';
+import { postgresDialect } from './dialect.ts';
 import { hintOf, isFinal, stateOf, translate } from './errors.ts';
 import type { Connections } from './pool.ts';
 import { acquire, alone, writeIn } from './transaction.ts';
@@ -17,6 +18,8 @@ import {
   LOCK_TIMEOUT_MS,
   MAX_DDL_BACKOFF_MS,
 } from './tuning.ts';
+
+const { quote } = postgresDialect;
 
 export async function migrate(connections: Connections, migration: Migration): Promise<undefined> {
   await explainErrors(async (running) => {
@@ -127,7 +130,7 @@ async function fill(
   from: number,
   watch: Follower,
 ): Promise<void> {
-  const [table, identifier] = [quoted(task.table ?? ''), quoted(task.identifier ?? '')];
+  const [table, identifier] = [quote(task.table ?? ''), quote(task.identifier ?? '')];
   const greatest = { sql: `select max(${identifier}) from ${table}` };
   const batch = {
     sql: `select max(${identifier}) from (select ${identifier} from ${table} where ${identifier} > ? order by ${identifier} limit ?) as batch`,
@@ -159,11 +162,9 @@ async function fill(
   }
 }
 
-const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;
-
 /** An interrupted build leaves an invalid index. */
 async function buildIndex(connections: Connections, { sql, builds = '' }: Task, caller: Caller): Promise<void> {
-  const name = quoted(builds);
+  const name = quote(builds);
   const state = { sql: 'select indisvalid from pg_index where indexrelid = to_regclass(?)' };
   const valid = await alone(connections).value(state, [name]);
   if (valid === 't') return;
@@ -239,7 +240,7 @@ type Lock = (typeof taskKinds)[Task['kind']]['lock'];
 function lockingSql(tables: readonly string[], lock: Lock): readonly string[] {
   const mode = lock === 'all' ? 'access exclusive' : lock === 'writes' ? 'share row exclusive' : undefined;
   if (tables.length === 0 || mode === undefined) return [];
-  const all = tables.map(quoted).join(', ');
+  const all = tables.map(quote).join(', ');
   return [
     // An autovacuum gives way to this weak lock after a second.
     `set local lock_timeout = ${LOCK_TIMEOUT_MS}`,

@@ -66,7 +66,7 @@ export function verify(file: string): Verified {
     refuse(file, 'is damaged', damageOf(database, 'integrity_check', 10));
     const broken = column(database, 'select distinct "table" from pragma_foreign_key_check');
     refuse(file, 'has records that refer to none', broken);
-    const counts = tables.map((name) => column(database, `select count(*) from "${name.replaceAll('"', '""')}"`));
+    const counts = tables.map((name) => column(database, `select count(*) from ${sqliteDialect.quote(name)}`));
     return {
       tables: tables.length,
       rows: counts.reduce((sum, [count]) => sum + Number(count), 0),
