@@ -1,3 +1,4 @@
+/** The number of packages that `npm ci` installs. */
 import { readFileSync } from 'node:fs';
 
 interface Locked {

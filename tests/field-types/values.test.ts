@@ -41,7 +41,7 @@ describe.each<[type: string, accepted: readonly string[], refused: readonly stri
   ],
   ['integer', ['0', '-7', '9007199254740991', '1.0', '1e2'], ['007', '+1', '1.5', '9007199254740992', '0x1', '']],
   ['number', ['0', '-7.25', '1e5', '1E-5'], ['007', '01.5', '+1', '.5', '5.', 'NaN', 'Infinity', '0x1', '']],
-  ['decimal', ['0', '-7.25', '0.50'], ['007', '+1', '.5', '5.', '1e5', 'NaN', '']],
+  ['decimal', ['0', '-7.25', '0.50'], ['007', '+1', '.5', '5.', '1e5', 'NaN', '', '12345678901234.56']],
 ])('a %s', (name, accepted, refused) => {
   const type = fieldTypes.get(name);
   const shape = { constraints: name === 'decimal' ? { scale: 2 } : {}, examples: [] };

@@ -1,3 +1,4 @@
+/** A response repeats at most 100 characters of anything that a client sends. */
 import { connect } from 'node:net';
 import { once } from 'node:events';
 import { exchange } from '../support/exchange.ts';

@@ -1,3 +1,4 @@
+/** The steps around every operation: request ids, CORS, and requests that are sent again. */
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { startTestServer, useServer } from '../support/server.ts';

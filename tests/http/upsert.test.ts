@@ -66,6 +66,12 @@ describe('one service', () => {
     ['PUT /api/owners?on=code', { code: 'N' }, 422, '/rank required'],
     ['PUT /api/owners?on=code', { code: 'A', id: 2 }, 422, '/id read-only'],
     ['PUT /api/things?on=owner,name', { name: 't', owner: null }, 422, '/owner required'],
+    [
+      'POST /api/owners?on=code',
+      ['A', 'N', 'A', 'N'].map((code) => ({ code, rank: 1 })),
+      422,
+      '/2/code duplicate | /3/code duplicate',
+    ],
     ['PUT /api/owners', { code: 'A' }, 400, 'on required'],
     ['PUT /api/owners?on=name', { code: 'A' }, 400, 'on not-unique'],
     ['PUT /api/owners?on=code&on=code', { code: 'A' }, 400, 'on repeated'],

@@ -1,3 +1,4 @@
+/** The service accepts exactly the bodies that the OpenAPI document describes. */
 import { checkSchema } from '../../engine/check.ts';
 import type { JsonObject } from '../../engine/json/json.ts';
 import { type RecordType, wholeBody } from '../../engine/model/model.ts';

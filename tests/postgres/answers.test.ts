@@ -1,3 +1,4 @@
+/** Values that PostgreSQL stores in a form of its own, and values that its indexes cannot hold. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

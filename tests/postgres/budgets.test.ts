@@ -1,3 +1,4 @@
+/** The connection pool: no kind of work takes all connections from the others. */
 import type { Serving } from '../../engine/server/serve.ts';
 import { type Answer, ask } from '../support/ask.ts';
 import { createDatabase, type TestDatabase } from '../support/databases.ts';

@@ -1,3 +1,4 @@
+/** Changes of tables on PostgreSQL take the time they need, and leave nothing behind if they fail. */
 import type { Client } from 'pg';
 import { ask } from '../support/ask.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';

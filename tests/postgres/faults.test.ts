@@ -1,3 +1,4 @@
+/** A server that fails: how requests are answered meanwhile; nothing is lost or doubled. */
 import type { JsonObject } from '../../engine/json/json.ts';
 import type { Serving } from '../../engine/server/serve.ts';
 import { type Answer, ask } from '../support/ask.ts';

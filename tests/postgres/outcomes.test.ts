@@ -1,3 +1,4 @@
+/** Transactions that fail at each of their statements: the response, and what the database holds afterwards. */
 import type { JsonObject } from '../../engine/json/json.ts';
 import type { Serving } from '../../engine/server/serve.ts';
 import { ask } from '../support/ask.ts';

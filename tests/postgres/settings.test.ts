@@ -1,3 +1,4 @@
+/** Servers with unusual settings answer requests alike, or the start says which statement cures it. */
 import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
 import { ask } from '../support/ask.ts';

@@ -1,3 +1,4 @@
+/** Starts that a server refuses, or keeps waiting: what the operator is told. */
 import { readSettings } from '../../engine/settings/settings.ts';
 import { serve } from '../../engine/server/serve.ts';
 import { ask } from '../support/ask.ts';

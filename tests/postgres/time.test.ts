@@ -1,3 +1,4 @@
+/** Statements on PostgreSQL end at their deadline, when their client has gone, and when the service stops. */
 import { readFileSync } from 'node:fs';
 import { PATIENT } from '../../engine/edge/caller.ts';
 import type { Driver } from '../../engine/storage/driver.ts';

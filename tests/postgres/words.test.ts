@@ -1,3 +1,4 @@
+/** `DATABASE_URL` and `READ_URL` of PostgreSQL, tested without a server. */
 import { StartError } from '../../engine/problem.ts';
 import { parseAddress, parseAddresses } from '../../engine/storage/postgres/address.ts';
 import { serve } from '../../engine/server/serve.ts';

@@ -1,3 +1,4 @@
+/** Clients that read whole lists slowly do not keep others waiting. */
 import { connect, type Socket } from 'node:net';
 import Database from 'better-sqlite3';
 import { ask } from '../support/ask.ts';

@@ -1,3 +1,4 @@
+/** What operators rely on: health checks, metrics, the log, and restarts that nobody notices. */
 import { mkdtempSync, renameSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+/** Sensitive values stand in records, and never in logs or problems. */
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,3 +1,4 @@
+/** The number of workers, and the warning where there cannot be as many. */
 import { availableParallelism } from 'node:os';
 import { countWorkers } from '../../engine/server/workers.ts';
 import { readSettings } from '../../engine/settings/settings.ts';

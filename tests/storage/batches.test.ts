@@ -30,6 +30,8 @@ describe('POST of an array', () => {
     expect(await ask(nested.url, 'PATCH /api/owners', [])).toMatchObject({ status: 200, body: [] });
   });
 
+  test('of as many records as may be makes them', () => owners(50));
+
   test.each(
     rowsOf(String.raw`
       [{"rank":0},7,null,[[{"data":{"a":1}}]],{"nmae":"x","data":"\u0000"}] => 422 /0/rank minimum | /1 type | /2 type | /3 type | /4/nmae unknown-key | /4/data nul-character | /4/rank required

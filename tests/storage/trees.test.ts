@@ -1,3 +1,4 @@
+/** Acyclic relations: no write makes a record its own ancestor, however many write at once. */
 import { type Answer, ask } from '../support/ask.ts';
 import { useServer } from '../support/server.ts';
 

@@ -1,3 +1,4 @@
+/** The idempotency keys that the studio sends. */
 import { createAttempts } from '../../studio/data/attempts.ts';
 
 const write = (body: string, tag = '"1"') =>

@@ -1,3 +1,4 @@
+/** The suite of each schema passes, and removes the records that it has made. */
 import type { RecordType } from '../../engine/model/model.ts';
 import { suiteOf } from '../../engine/suite/suite.ts';
 import { failureText, run } from '../../engine/suite/run.ts';
