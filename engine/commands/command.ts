@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { errorText } from '../log.ts';
 import { Problem, reasonOf, StartError } from '../problem.ts';
-import { doubtsAbout, readSettings, type Settings } from '../settings/settings.ts';
+import { warningsAbout, readSettings, type Settings } from '../settings/settings.ts';
 import { printError, workerNumber } from '../process.ts';
 import { checkSchema } from '../check.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
@@ -35,7 +35,7 @@ export function runProcess(run: () => Promise<number>): void {
     process.exit(1);
   });
   // Only once, not by each worker.
-  if (workerNumber === undefined) for (const doubt of doubtsAbout(process.env)) printError(`Warning: ${doubt}`);
+  if (workerNumber === undefined) for (const warning of warningsAbout(process.env)) printError(`Warning: ${warning}`);
   const fail = (error: unknown): number => {
     printError(messageOf(error));
     return 1;

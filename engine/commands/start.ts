@@ -62,7 +62,7 @@ async function together(settings: Settings): Promise<number> {
 
 /** A worker; only the first one prints. */
 async function work(settings: Settings): Promise<number> {
-  const { stopMessage, tellReady } = await loadWorkers();
+  const { stopMessage, sendReady } = await loadWorkers();
   // The message may come before the worker serves.
   const stopping = stopMessage();
   const serving = await serve({ ...settings, waits: true }).catch((error: unknown) => {
@@ -72,7 +72,7 @@ async function work(settings: Settings): Promise<number> {
   });
   const { warnings } = serving.engine;
   if (warnings.length > 0 && workerNumber === 1) printError(formatDiagnostics(warnings));
-  tellReady({ url: serving.url, model: await modelOf(serving) });
+  sendReady({ url: serving.url, model: await modelOf(serving) });
   await stopping;
   const code = await stop(serving.close, createLog(settings));
   if (process.connected) process.disconnect();

@@ -20,7 +20,7 @@ export interface Position {
 }
 
 /** For commands and the start, which always run to the end. */
-export const PATIENT: Caller = Object.freeze({
+export const NO_CLIENT: Caller = Object.freeze({
   isGone: false,
   origin: '',
   most: Infinity,
@@ -29,7 +29,7 @@ export const PATIENT: Caller = Object.freeze({
 });
 
 export const callerUntil = (signal: AbortSignal): Caller => ({
-  ...PATIENT,
+  ...NO_CLIENT,
   get isGone() {
     return signal.aborted;
   },

@@ -2,7 +2,7 @@
 import type { Client } from '../access/access.ts';
 import { COUNT_MODES } from '../descriptor/descriptor.ts';
 import type { Budget } from '../edge/budget.ts';
-import { type Caller, CallerGone, callerUntil, PATIENT, type Position } from '../edge/caller.ts';
+import { type Caller, CallerGone, callerUntil, NO_CLIENT, type Position } from '../edge/caller.ts';
 import { writeAnswer } from '../http/answer.ts';
 import { BudgetCaller } from '../http/request.ts';
 import { kindOf, textFault } from '../json/json.ts';
@@ -61,7 +61,7 @@ export function inProcessCalls(budget: Budget, served: () => Client) {
   const run = async (type: string, name: CallName, call: Call): Promise<CallResult> => {
     // Programs without types pass null as well, which is refused by name.
     const signal = (call.options as Call['options'] | null)?.signal;
-    const caller = new BudgetCaller(budget, position, signal === undefined ? PATIENT : callerUntil(signal));
+    const caller = new BudgetCaller(budget, position, signal === undefined ? NO_CLIENT : callerUntil(signal));
     try {
       return await serveCall(served, type, name, call, caller);
     } catch (error) {

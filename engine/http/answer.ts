@@ -15,7 +15,7 @@ import { JSON_TYPE } from '../operations/table.ts';
 import { answerTooLong, MAX_ERRORS, Problem, problemKinds, shortenedPath } from '../problem.ts';
 import type { WriteEffect } from '../storage/store.ts';
 import { MissingObject } from '../storage/unavailable.ts';
-import { linger } from './request.ts';
+import { drainBody } from './request.ts';
 
 export type HeaderMap = Readonly<Record<string, string>>;
 
@@ -257,7 +257,7 @@ export async function send(
     return discard(body);
   }
   // An answer that closes the connection does so at once, and the rest of the body is not read.
-  if (!request.complete && headers['Connection'] !== 'close') linger(request);
+  if (!request.complete && headers['Connection'] !== 'close') drainBody(request);
 }
 
 /** Whether the client has left, or a host application has answered, such as after a timeout of its own. */

@@ -192,11 +192,11 @@ export function writePreferences(header: PreferHeader, isLimited: boolean) {
   return { minimal: value === 'minimal', most: isLimited ? Number(most) : 0, applied };
 }
 
-/** How to count a list, `usual` without a preference. An estimate is always named, so that no client takes it for exact. */
-export function countPreference(header: PreferHeader, usual: CountMode) {
+/** How to count a list, `fallback` without a preference. An estimate is always named, so that no client takes it for exact. */
+export function countPreference(header: PreferHeader, fallback: CountMode) {
   const asked = header === undefined ? undefined : preferencesIn(header).get('count');
   const value = COUNT_MODES.find((known) => known === asked);
-  const count = value ?? usual;
+  const count = value ?? fallback;
   return { count, applied: value !== undefined || count === 'estimated' ? applying(`count=${count}`) : {} };
 }
 
@@ -336,10 +336,10 @@ function requireBodyType({ method, headers }: IncomingMessage, accepted: readonl
   throw inHeader(code, 'Content-Encoding', 'unsupported-encoding', message, { 'Accept-Encoding': 'identity' });
 }
 
-const LINGER_MS = 10_000;
+const DRAIN_MS = 10_000;
 
 /** Reads the rest of a body: closing a connection with unread bytes resets it, and the client may lose the answer (RFC 9112, 9.6). */
-export function linger(request: IncomingMessage): void {
+export function drainBody(request: IncomingMessage): void {
   if (request.complete || !hasBody(request)) return;
   request.once('close', destroyLater(request.socket));
   request.resume();
@@ -347,7 +347,7 @@ export function linger(request: IncomingMessage): void {
 
 /** A client that keeps its side open would keep the connection. Returns a function that stops the timer. */
 export function destroyLater(socket: Duplex): () => void {
-  const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  const timer = setTimeout(() => socket.destroy(), DRAIN_MS).unref();
   const stop = (): void => {
     clearTimeout(timer);
     socket.off('close', stop);

@@ -21,7 +21,7 @@ type ClientError = Error & { readonly code?: string };
 interface Connection {
   readonly socket: Socket;
   /** Whether a request of it has been served. */
-  isKnown: boolean;
+  wasServed: boolean;
   current: ServerResponse | undefined;
   readonly waiting: { request: IncomingMessage; response: ServerResponse; share: Share | undefined }[];
   /** A fault in the bytes that follow the requests that wait. */
@@ -45,7 +45,7 @@ export function serveConnections(
   let pieces = 0;
 
   server.on('connection', (socket) => {
-    const connection: Connection = { socket, isKnown: false, current: undefined, waiting: [], error: undefined };
+    const connection: Connection = { socket, wasServed: false, current: undefined, waiting: [], error: undefined };
     connections.set(socket, connection);
     idle.add(socket);
     socket.once('close', () => {
@@ -102,7 +102,7 @@ export function serveConnections(
     }
     const { request, response, share } = next;
     share?.release();
-    connection.isKnown = true;
+    connection.wasServed = true;
     connection.current = response;
     if (mayRead(connection)) socket.resume();
     response.once('close', () => {
@@ -189,9 +189,9 @@ export function serveConnections(
 
 const isPipelining = ({ current, waiting }: Connection): boolean => waiting.length > (current === undefined ? 1 : 0);
 
-function mayBringPieces({ isKnown, current, waiting, error }: Connection): boolean {
+function mayBringPieces({ wasServed, current, waiting, error }: Connection): boolean {
   const last = waiting.at(-1)?.request ?? current?.req;
-  if (last === undefined) return !isKnown;
+  if (last === undefined) return !wasServed;
   return error === undefined && !last.complete && isChunked(last);
 }
 
@@ -282,7 +282,7 @@ function repeatedHeader(lines: readonly string[]): string | undefined {
 }
 
 /** Refuses ambiguous requests and closes their connections: the next bytes may belong to a body. */
-export function refuseUnclear({ watch, refuse }: HostSteps, serve: RequestListener): RequestListener {
+export function refuseAmbiguous({ watch, refuse }: HostSteps, serve: RequestListener): RequestListener {
   return (request, response) => {
     const fault = framingFault(request);
     request.url = originForm(request.url ?? '/');

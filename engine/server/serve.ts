@@ -7,7 +7,7 @@ import { AUTO_RATE, type Settings } from '../settings/settings.ts';
 import { StartError } from '../problem.ts';
 import { studioBuild } from '../pages/studio.ts';
 import { createApp } from './app.ts';
-import { refuseUnclear } from './connections.ts';
+import { refuseAmbiguous } from './connections.ts';
 import { listen } from './listener.ts';
 
 export interface Serving {
@@ -81,7 +81,7 @@ export function answering(engine: Engine, settings: Settings): RequestListener {
   // A proxy has removed this path, which links and Location headers must have.
   const { pathname } = new URL(settings.publicUrl || 'http://localhost');
   const baseUrl = pathname.replace(/\/$/, '');
-  return refuseUnclear(host, (request, response) => {
+  return refuseAmbiguous(host, (request, response) => {
     if (baseUrl !== '') Object.assign(request, { baseUrl });
     handler(request, response, () => app(request, response));
   });

@@ -56,7 +56,7 @@ interface Ready {
   readonly model: number | undefined;
 }
 
-export const tellReady = (ready: Ready): void => void process.send?.(ready);
+export const sendReady = (ready: Ready): void => void process.send?.(ready);
 
 const isReady = (message: unknown): message is Ready =>
   typeof message === 'object' && message !== null && 'url' in message;
@@ -121,9 +121,9 @@ export async function stopMessage(): Promise<void> {
   process.on('SIGINT', () => undefined);
   const heard = new AbortController();
   const { signal } = heard;
-  const told = async (): Promise<void> => {
+  const stopReceived = async (): Promise<void> => {
     while (((await once(process, 'message', { signal })) as [unknown])[0] !== STOP);
   };
-  await Promise.race([told(), once(process, 'SIGTERM', { signal })]);
+  await Promise.race([stopReceived(), once(process, 'SIGTERM', { signal })]);
   heard.abort();
 }

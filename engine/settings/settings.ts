@@ -10,7 +10,7 @@ const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 const DIALECT_NAMES = ['json-server', 'simple-rest'] as const;
 export type HttpDialectName = (typeof DIALECT_NAMES)[number];
 
-const setting = <T>(name: string, usual: string, value: SettingValue<T>) => ({ ...value, name, default: usual });
+const setting = <T>(name: string, fallback: string, value: SettingValue<T>) => ({ ...value, name, default: fallback });
 type Setting<T> = ReturnType<typeof setting<T>>;
 
 const MIN_MEMORY = 16 * 1024 ** 2;
@@ -150,7 +150,7 @@ export function readSettings(environment: Environment): Settings {
 }
 
 /** Warnings about variables that are almost settings, and empty secrets. */
-export function doubtsAbout(environment: Environment): readonly string[] {
+export function warningsAbout(environment: Environment): readonly string[] {
   const names = Object.values<Setting<unknown>>(settingsTable).map(({ name }) => name);
   const known = new Set(names);
   const misspelled = Object.keys(environment).flatMap((variable) => {

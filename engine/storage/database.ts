@@ -5,7 +5,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setInterval } from 'node:timers';
 import { isDeepStrictEqual } from 'node:util';
-import { type Caller, CallerGone, PATIENT } from '../edge/caller.ts';
+import { type Caller, CallerGone, NO_CLIENT } from '../edge/caller.ts';
 import type { SqlValue } from '../field-types/field-type.ts';
 import type { Log } from '../log.ts';
 import type { Model } from '../model/model.ts';
@@ -76,7 +76,7 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
     }
   }
 
-  const check = (): Promise<void> => watched(() => driver.read(fit.check, PATIENT));
+  const check = (): Promise<void> => watched(() => driver.read(fit.check, NO_CLIENT));
   const recheck = (): Promise<void> => check().catch(() => undefined);
   const fit = createFit(driver, observer, recheck);
   const during = <T>(ask: () => Awaitable<T>, of: 'read' | 'write' = 'read'): Promise<T> =>
@@ -123,9 +123,9 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
       return perform(kind, caller, () => driver[kind](checked, caller, single));
     };
   const read = reading('read', () => fit.checkTurn());
-  const alone = <T>(work: (reader: Reader) => Awaitable<T>): Awaitable<T> => read(work, PATIENT, true);
+  const alone = <T>(work: (reader: Reader) => Awaitable<T>): Awaitable<T> => read(work, NO_CLIENT, true);
 
-  const write: Driver['write'] = (work, caller = PATIENT, row) => {
+  const write: Driver['write'] = (work, caller = NO_CLIENT, row) => {
     const asked = inContext(work);
     let before: SqlValue | undefined;
     let runs = 0;
@@ -149,7 +149,7 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
     }
   }
 
-  async function snapshot(caller = PATIENT, heavy?: boolean): Promise<Snapshot> {
+  async function snapshot(caller = NO_CLIENT, heavy?: boolean): Promise<Snapshot> {
     const leaving = [await admission.take('stream', caller)];
     let opened: Snapshot | undefined;
     const close = async (): Promise<void> => {
@@ -190,7 +190,7 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
     write,
     writeAlone:
       writeAlone &&
-      (async (statement, values, caller = PATIENT, row, before = []) => {
+      (async (statement, values, caller = NO_CLIENT, row, before = []) => {
         const revision = fit.revision();
         if (typeof revision !== 'string') return undefined;
         for (const one of before) fit.requireUsable(one.statement);

@@ -1,7 +1,7 @@
 /** Opens the database that a URL names, and its replicas; migrates it to the Model, and returns the store of its records. */
 import { existsSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Caller, CallerGone, PATIENT } from '../edge/caller.ts';
+import { type Caller, CallerGone, NO_CLIENT } from '../edge/caller.ts';
 import type { Log } from '../log.ts';
 import type { Model } from '../model/model.ts';
 import { NotYetThere, Problem, StartError } from '../problem.ts';
@@ -152,10 +152,10 @@ function createReplicaReads(
   }
 
   const answers: Pick<Reads, 'get' | 'page' | 'stream' | 'summary'> = {
-    get: (view, identifier, caller = PATIENT) => read(caller, (reads) => reads.get(view, identifier, caller)),
-    page: (query, count, caller = PATIENT) => read(caller, (reads) => reads.page(query, count, caller)),
-    summary: (query, count, caller = PATIENT) => read(caller, (reads) => reads.summary(query, count, caller)),
-    stream: (query, count, caller = PATIENT) => read(caller, (reads) => reads.stream(query, count, caller)),
+    get: (view, identifier, caller = NO_CLIENT) => read(caller, (reads) => reads.get(view, identifier, caller)),
+    page: (query, count, caller = NO_CLIENT) => read(caller, (reads) => reads.page(query, count, caller)),
+    summary: (query, count, caller = NO_CLIENT) => read(caller, (reads) => reads.summary(query, count, caller)),
+    stream: (query, count, caller = NO_CLIENT) => read(caller, (reads) => reads.stream(query, count, caller)),
   };
   const drivers = all.map(({ driver }) => driver);
   return { answers, drivers };

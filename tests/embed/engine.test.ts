@@ -10,7 +10,7 @@ import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { settingsOf } from '../../engine/embed/options.ts';
 import { createEngine, type EngineOptions, type RecordEngine, StartError } from '../../engine/index.ts';
 import type { Limits } from '../../engine/settings/settings.ts';
-import { doubtsAbout, readSettings, type Settings } from '../../engine/settings/settings.ts';
+import { warningsAbout, readSettings, type Settings } from '../../engine/settings/settings.ts';
 import { alone, answersOf } from '../support/guest.ts';
 
 type OfServer = keyof Limits | 'host' | 'port' | 'workers' | 'requestTimeout' | 'publicUrl' | 'mcp' | 'drainDelay';
@@ -107,7 +107,7 @@ test.each<[string, string, readonly string[]]>([
   ['HOSTNAME', 'x', []],
   ['PATH', '/bin', []],
 ])('%s=%s in the environment', (name, value, doubts) => {
-  expect(doubtsAbout({ [name]: value })).toEqual(doubts);
+  expect(warningsAbout({ [name]: value })).toEqual(doubts);
 });
 
 const SCHEMA = 'tests/fixtures/http';

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Budget } from '../../engine/edge/budget.ts';
-import { PATIENT } from '../../engine/edge/caller.ts';
+import { NO_CLIENT } from '../../engine/edge/caller.ts';
 import { type Content, contentReader } from '../../engine/http/request.ts';
 import { decode, readJson } from '../../engine/json/json.ts';
 import { type Body, readBody, textOf } from '../../engine/operations/write.ts';
@@ -131,7 +131,7 @@ test.each([
   const bodies = expected.map(() => Object.assign(Readable.from([Buffer.alloc(length)]), { headers }));
   let turn = 0;
   const reading = bodies.map(async (body) => {
-    await readContent(body as unknown as IncomingMessage, PATIENT, ['application/json']);
+    await readContent(body as unknown as IncomingMessage, NO_CLIENT, ['application/json']);
     return turn;
   });
   await Promise.all(bodies.map((body) => once(body, 'end')));

@@ -14,7 +14,7 @@ const [modules, at, ...allowed] = process.argv.slice(2);
 const [{ readModel }, { databaseAt }, { planFor, applyPlan, createEngineTables }] = modules.split(',').map(require);
 let count = 0;
 const watch = {
-  caller: require(process.env.CALLER).PATIENT,
+  caller: require(process.env.CALLER).NO_CLIENT,
   report: () => { if (String((count += 1)) === at) process.kill(process.pid, 'SIGKILL'); },
 };
 (async () => {
@@ -86,7 +86,7 @@ onServer('a change of tables', () => {
     const program = join(project.directory, 'killed.js');
     writeFileSync(program, KILLED);
     const modules = ['readModel', 'databaseAt', 'applyPlan'].map((name) => moduleOf(name, compiled));
-    const environment = { ...project.environment, CALLER: moduleOf('PATIENT', compiled) };
+    const environment = { ...project.environment, CALLER: moduleOf('NO_CLIENT', compiled) };
     const applyUntil = (at: number) => compiled.run(program, [modules.join(','), String(at), ...ALLOWED], environment);
     return { compiled, applyUntil };
   }

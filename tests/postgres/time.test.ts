@@ -1,6 +1,6 @@
 /** Statements on PostgreSQL end at their deadline, when their client has gone, and when the service stops. */
 import { readFileSync } from 'node:fs';
-import { PATIENT } from '../../engine/edge/caller.ts';
+import { NO_CLIENT } from '../../engine/edge/caller.ts';
 import type { Driver } from '../../engine/storage/driver.ts';
 import { openPostgres } from '../../engine/storage/postgres/driver.ts';
 import { urlOf, useCompiled } from '../support/compiled.ts';
@@ -52,11 +52,11 @@ onServer('statements', () => {
 
     it.each(['scan', 'read', 'write'] as const)('a %s ends with its time: 503, in the server too', async (verb) => {
       driver = await open(url(), 300);
-      const work = driver[verb]((reader) => reader.value(HOURS, []), PATIENT);
+      const work = driver[verb]((reader) => reader.value(HOURS, []), NO_CLIENT);
       await expect(work).rejects.toMatchObject({ code: 'statement-timeout', status: 503 });
       await until(async () => (await running()) === 0);
       await until(
-        async () => (await settled(Promise.resolve(driver.read((reader) => reader.value(ONE, []), PATIENT)))) === '1',
+        async () => (await settled(Promise.resolve(driver.read((reader) => reader.value(ONE, []), NO_CLIENT)))) === '1',
       );
     });
 
@@ -70,7 +70,7 @@ onServer('statements', () => {
       client.leave();
       for (const work of works) expect(await work).toMatchObject({ name: 'CallerGone' });
       await until(async () => (await running()) === 0);
-      const after = Array.from({ length: 20 }, () => driver.read((reader) => reader.value(ONE, []), PATIENT));
+      const after = Array.from({ length: 20 }, () => driver.read((reader) => reader.value(ONE, []), NO_CLIENT));
       expect(new Set(await Promise.all(after))).toEqual(new Set(['1']));
     });
 
@@ -98,7 +98,7 @@ onServer('a server that is frozen', () => {
 
   it('for a moment, ends a statement all the same, though it was told to before it read the statement', async () => {
     const driver = await openPostgres(withParameters(cluster.url, { pool: '2' }), { statementTimeout: 600_000 });
-    const backend = Number(await driver.scan((reader) => reader.value(BACKEND, []), PATIENT, true));
+    const backend = Number(await driver.scan((reader) => reader.value(BACKEND, []), NO_CLIENT, true));
     process.kill(backend, 'SIGSTOP');
     try {
       const client = leaving();
@@ -119,7 +119,7 @@ onServer('a server that is frozen', () => {
     ['known to its connection', 2],
   ])('a statement that gets no answer is cancelled: one that is %s', async (_, times) => {
     const driver = await openPostgres(withParameters(cluster.url, { pool: '1' }), { statementTimeout: 300 });
-    const backend = Number(await driver.scan((reader) => reader.value(BACKEND, []), PATIENT));
+    const backend = Number(await driver.scan((reader) => reader.value(BACKEND, []), NO_CLIENT));
     try {
       const work = driver.write(async (writer) => {
         for (let time = 0; time < times; time += 1) await writer.value(ONE, []);

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Caller, PATIENT } from '../../engine/edge/caller.ts';
+import { type Caller, NO_CLIENT } from '../../engine/edge/caller.ts';
 import { createDatabase } from '../../engine/storage/database.ts';
 import type { Driver } from '../../engine/storage/driver.ts';
 import { openSqlite } from '../../engine/storage/sqlite/driver.ts';
@@ -69,11 +69,11 @@ afterEach(async () => {
 describe('a search', () => {
   it('that takes longer than the deadline is ended: 503', async () => {
     driver = open(200);
-    await expect(hours(PATIENT)).rejects.toMatchObject({ code: 'statement-timeout', status: 503 });
+    await expect(hours(NO_CLIENT)).rejects.toMatchObject({ code: 'statement-timeout', status: 503 });
     await until(() => children().length === 0);
     // The next one has a deadline, too: on a busy machine it may need another try.
     await until(
-      async () => (await settled(Promise.resolve(driver.scan((reader) => reader.value(ONE, []), PATIENT)))) === 1,
+      async () => (await settled(Promise.resolve(driver.scan((reader) => reader.value(ONE, []), NO_CLIENT)))) === 1,
     );
   });
 
@@ -86,7 +86,7 @@ describe('a search', () => {
     for (const search of searches) expect(await search).toMatchObject({ name: 'CallerGone' });
     await until(() => children().length === 0);
     await expect(hours(client)).rejects.toMatchObject({ name: 'CallerGone' });
-    expect(await driver.scan((reader) => reader.value(ONE, []), PATIENT)).toBe(1);
+    expect(await driver.scan((reader) => reader.value(ONE, []), NO_CLIENT)).toBe(1);
   });
 
   it('that finds no place in the queue is refused: 503; one of another client gets a place, and its turn', async () => {
@@ -107,15 +107,15 @@ describe('a search', () => {
 
   it('whose process ends is told so, and the next one finds another process', async () => {
     driver = open(600_000);
-    const search = settled(hours(PATIENT));
+    const search = settled(hours(NO_CLIENT));
     await killOne();
     expect(await search).toMatchObject({ code: 'storage-busy' });
-    expect(await driver.scan((reader) => reader.value(ONE, []), PATIENT)).toBe(1);
+    expect(await driver.scan((reader) => reader.value(ONE, []), NO_CLIENT)).toBe(1);
   });
 
   it('ends when the database is closed', async () => {
     driver = open(600_000);
-    const searches = Array.from({ length: 20 }, () => settled(hours(PATIENT)));
+    const searches = Array.from({ length: 20 }, () => settled(hours(NO_CLIENT)));
     await until(() => children().length > 1);
     await driver.close();
     for (const search of searches) expect(await search).toMatchObject({ code: 'storage-busy' });

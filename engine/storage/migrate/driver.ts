@@ -1,5 +1,5 @@
 /** The interface of drivers that change tables, and the changes as data. */
-import { type Caller, PATIENT } from '../../edge/caller.ts';
+import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
 import type { OnDelete } from '../../descriptor/descriptor.ts';
 import type { Column } from '../columns.ts';
 import type { OtherColumn } from './catalogue.ts';
@@ -46,7 +46,7 @@ export type MigrationEvent =
   | Doing
   | { readonly kind: 'waiting'; readonly table: string; readonly holders: readonly string[] };
 
-export const UNWATCHED: Follower = { caller: PATIENT, report: () => undefined };
+export const UNWATCHED: Follower = { caller: NO_CLIENT, report: () => undefined };
 
 export interface Migrating {
   /** All or nothing: clients see the tables before, or after. Returns the name of the copy. */

@@ -1,7 +1,7 @@
 /** The driver for PostgreSQL: one pool serves requests, another one whole lists. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
-import { type Caller, PATIENT } from '../../edge/caller.ts';
+import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import { StartError } from '../../problem.ts';
 import {
@@ -138,7 +138,7 @@ function driverOf(address: PostgresAddress, options: DriverOptions, onLost?: () 
         () => void setTimeout(() => (connecting = undefined), POLL_INTERVAL_MS).unref(),
       ));
     },
-    snapshot: (caller = PATIENT) => openSnapshot(streams, caller),
+    snapshot: (caller = NO_CLIENT) => openSnapshot(streams, caller),
     exclusively: async (work) => {
       used = unlimited;
       try {

@@ -1,7 +1,7 @@
 /** Pools of connections, and the settings of their sessions that the engine's SQL relies on. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, type ClientBase, type ClientConfig, Pool } from 'pg';
-import { type Caller, PATIENT } from '../../edge/caller.ts';
+import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
 import { StartError } from '../../problem.ts';
 import { literal } from '../dialect.ts';
 import type { DriverOptions, PoolUsage, Row, Statement } from '../driver.ts';
@@ -90,7 +90,7 @@ export function createConnections(
 
   return {
     // Where the server is full, one of the open connections will come free.
-    take: async (caller = PATIENT) => {
+    take: async (caller = NO_CLIENT) => {
       for (let end = 0; ;) {
         try {
           const client = await pool.connect();

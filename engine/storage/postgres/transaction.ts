@@ -1,6 +1,6 @@
 /** Transactions: repeated where that is safe, and never where it is not known how they ended. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Caller, CallerGone, PATIENT } from '../../edge/caller.ts';
+import { type Caller, CallerGone, NO_CLIENT } from '../../edge/caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { Problem } from '../../problem.ts';
 import {
@@ -51,7 +51,7 @@ const readerThrough = (ask: Ask): Reader =>
 
 const readerOn = (connection: PostgresConnection): Reader => readerThrough((...asked) => connection.query(...asked));
 
-export const alone = (connections: Connections, caller = PATIENT): Reader =>
+export const alone = (connections: Connections, caller = NO_CLIENT): Reader =>
   readerThrough((...asked) => repeating((connection) => connection.query(...asked), connections, caller));
 
 export function readIn<T>(
@@ -72,7 +72,7 @@ export async function writeIn<T>(
   connections: Connections,
   begin: string,
   work: (writer: Writer) => Awaitable<T>,
-  caller: Caller = PATIENT,
+  caller: Caller = NO_CLIENT,
   revision: () => SqlValue | undefined = () => undefined,
 ): Promise<T> {
   const opening = connections.opening(begin);
@@ -208,7 +208,7 @@ export function createWriteAlone(connections: Connections): NonNullable<Driver['
     }
   }
 
-  return (statement, values, caller = PATIENT, _row, before = []) => {
+  return (statement, values, caller = NO_CLIENT, _row, before = []) => {
     if (!statement.together) return writeSingle(connections, [...before, { statement, values }], caller);
     return new Promise((resolve, reject) => {
       // Bodies of the same turn are read one after the other.
@@ -244,7 +244,7 @@ async function writeTogether(
   statement: Statement,
   writes: readonly SharedWrite[],
 ): Promise<readonly (Row | undefined)[]> {
-  const connection = await acquire(connections, PATIENT);
+  const connection = await acquire(connections, NO_CLIENT);
   try {
     const answers = await connection.queryAll(writes.map(({ values }) => ({ statement, values })));
     const rows = answers.map(({ rows: [row] }) => row);

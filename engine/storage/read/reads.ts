@@ -1,6 +1,6 @@
 /** Reads of records: each returns JSON text that the database puts together, from one snapshot. */
 import type { CountMode } from '../../descriptor/descriptor.ts';
-import { type Caller, PATIENT } from '../../edge/caller.ts';
+import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { createShapeCache, memoized } from '../../memo.ts';
 import { answerTooLong, faultyRequest } from '../../problem.ts';
@@ -76,7 +76,12 @@ export function createReads(driver: Driver): Reads {
       !totalsNow().has(keys.exact) &&
       Number(await driver.value(list.newest, [])) > driver.mostCounted);
 
-  async function record(reader: Reader, view: View, identifier: number, caller = PATIENT): Promise<string | undefined> {
+  async function record(
+    reader: Reader,
+    view: View,
+    identifier: number,
+    caller = NO_CLIENT,
+  ): Promise<string | undefined> {
     const { record: statement, limit } = viewOf(view);
     await limit?.(reader, view, [identifier]);
     return answered(view, await reader.value(statement, [identifier]), caller);
@@ -193,7 +198,7 @@ export function createReads(driver: Driver): Reads {
 
   return {
     record,
-    records: async (reader, view, wanted, caller = PATIENT) => {
+    records: async (reader, view, wanted, caller = NO_CLIENT) => {
       const [only] = wanted;
       if (wanted.length < 2) return only === undefined ? [] : [await record(reader, view, only, caller)];
       const { some, limitOfSome } = viewOf(view);
@@ -203,7 +208,7 @@ export function createReads(driver: Driver): Reads {
       refuseMarked(view, found);
       return found;
     },
-    found: async (query, caller = PATIENT) => {
+    found: async (query, caller = NO_CLIENT) => {
       const read = boundOf(query).isHeavy ? driver.scan : driver.read;
       return read((reader) => identifiers(reader, query), caller, true);
     },
@@ -214,14 +219,14 @@ export function createReads(driver: Driver): Reads {
         limit: some.length,
       }),
     shown: createFindViewRows(dialect),
-    summary: async (query, count, caller = PATIENT) =>
+    summary: async (query, count, caller = NO_CLIENT) =>
       driver.scan(
         (reader) => readGroups(reader, query, count, caller),
         caller,
         query.limit === undefined || count === 'none',
       ),
     // On SQLite, a record is read without a promise: that is a tenth of what the request costs.
-    get: (view, identifier, caller = PATIENT) => {
+    get: (view, identifier, caller = NO_CLIENT) => {
       const { record: statement, limit } = viewOf(view);
       if (limit) return driver.read((reader) => record(reader, view, identifier, caller), caller);
       const text = driver.value(statement, [identifier]);
@@ -229,7 +234,7 @@ export function createReads(driver: Driver): Reads {
         ? text.then((found) => answered(view, found, caller))
         : answered(view, text, caller);
     },
-    page: async (query, count, caller = PATIENT) => {
+    page: async (query, count, caller = NO_CLIENT) => {
       const bound = boundOf(query);
       const { limit, counted } = bound.list;
       const isSingle =
@@ -239,7 +244,7 @@ export function createReads(driver: Driver): Reads {
         return driver.scan((reader) => readPage(reader, bound, count, caller), caller, isSingle);
       return driver.read((reader) => readPage(reader, bound, count, caller, totalsNow()), caller, isSingle);
     },
-    stream: async (query, count, caller = PATIENT) => {
+    stream: async (query, count, caller = NO_CLIENT) => {
       const bound = boundOf(query);
       const { list } = bound;
       const values = [...bound.values, query.limit ?? Number.MAX_SAFE_INTEGER, query.offset];

@@ -1,7 +1,7 @@
 /** The driver for SQLite: one connection writes, one reads, and processes of their own search. */
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { type Caller, PATIENT } from '../../edge/caller.ts';
+import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
 import { codeOf, makeOwnerOnly } from '../../files.ts';
 import { reasonOf, StartError } from '../../problem.ts';
 import {
@@ -90,7 +90,7 @@ export function openSqlite(
       if (inodeOf(file) !== inode) throw unavailable('moved');
       reader.value(PING, []);
     },
-    snapshot: (caller = PATIENT, heavy = true) => {
+    snapshot: (caller = NO_CLIENT, heavy = true) => {
       if (heavy) return readers.snapshot(caller, holding(caller));
       const list = openLightList(file, holding(caller));
       lightLists.add(list);

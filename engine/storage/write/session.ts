@@ -1,5 +1,5 @@
 /** One write while it is resolved: the records that it touches, and what each is to become. */
-import { type Caller, PATIENT } from '../../edge/caller.ts';
+import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import {
   escapeStep,
@@ -148,7 +148,7 @@ export function createSession(asked: Given) {
     records: asked.records ?? [],
     raw: asked.raw ?? NO_RAW_VALUES,
     writeRows: asked.writeRows ?? UNLIMITED_ROWS,
-    caller: asked.caller ?? PATIENT,
+    caller: asked.caller ?? NO_CLIENT,
     rights: asked.rights ?? ALL_RIGHTS,
     faulty: new Set(faults.flatMap((fault) => ('pointer' in fault ? fault.pointer : []))),
     /** Records that the body names by their identifiers, stored or lost. */

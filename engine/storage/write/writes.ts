@@ -1,5 +1,5 @@
 /** Each write is resolved as a whole, carried out in one transaction, and answered from it. */
-import { PATIENT } from '../../edge/caller.ts';
+import { NO_CLIENT } from '../../edge/caller.ts';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import type { JsonObject } from '../../json/json.ts';
 import { identifierIn, type Model, relationsIn, wholeBody } from '../../model/model.ts';
@@ -210,7 +210,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
 
   /** A write that broke a constraint was undone: it runs again, and first looks for the records in its way. */
   async function transact<T>(
-    { caller = PATIENT, dryRun }: Pick<WriteRequest, 'caller' | 'dryRun'>,
+    { caller = NO_CLIENT, dryRun }: Pick<WriteRequest, 'caller' | 'dryRun'>,
     work: (writer: Writer, isSearched: boolean) => Promise<T>,
     row?: string,
   ): Promise<T> {
