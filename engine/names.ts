@@ -70,7 +70,7 @@ const LONGEST_MEANT = 200;
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   if (name.length > LONGEST_MEANT) return undefined;
   let best: string | undefined;
-  let bestDistance = name.length > 2 ? Math.max(2, Math.floor(name.length / 3)) + 1 : 2;
+  let bestDistance = name.length > 3 ? Math.max(2, Math.floor(name.length / 3)) + 1 : name.length > 2 ? 2.5 : 2;
   const lower = name.toLowerCase();
   for (const candidate of known) {
     if (Math.abs(candidate.length - name.length) >= bestDistance) continue;

@@ -40,7 +40,7 @@ export function checkGrammar(value: JsonValue): readonly Finding[] {
   const errors = (compiled.errors ?? []).slice(0, MAX_ERRORS);
   const findings = errors.flatMap((error) => {
     const path = pathOf(error);
-    return textFinding(error, path) ?? explanations[error.keyword]?.(error, path) ?? [];
+    return textFinding(error, path) ?? explanations[error.keyword]?.(error, path, value) ?? [];
   });
   return withoutEchoes(withDisplaced(findings, value));
 }
@@ -95,7 +95,7 @@ interface GrammarFinding extends Finding {
   readonly missing?: string;
 }
 
-type Explain = (error: ErrorObject, path: YamlPath) => GrammarFinding | undefined;
+type Explain = (error: ErrorObject, path: YamlPath, descriptor: JsonValue) => GrammarFinding | undefined;
 
 function textFinding(
   { keyword, data, parentSchema, propertyName }: ErrorObject,
@@ -133,11 +133,13 @@ const explanations: Readonly<Record<string, Explain>> = {
     const message = `${owner(path)} needs the key ${quoted(missing)}`;
     return { ...finding('missing-key', path, message, path.length === 0 ? 'value' : 'key'), missing };
   },
-  type: ({ params, data, parentSchema = {} }, path) => {
+  type: ({ params, data, parentSchema = {} }, path, descriptor) => {
     const types: unknown = params['type'];
     // Among all keys, only operands of checks take several types.
     const isOperand = path[0] === 'checks' && Array.isArray(types);
-    const advice = isOperand ? operandHint(path.at(-1), data) : hint(parentSchema, data);
+    const advice = isOperand
+      ? operandHint(path.at(-1), data)
+      : memberMeant(path, data, descriptor) || hint(parentSchema, data);
     const message = `${subject(path)} must be ${kindsOf(types)}${rangeOf(parentSchema)}, not ${found(data)}${advice}`;
     const pattern = new RegExp(String(parentSchema['pattern'] ?? ''), 'u');
     return finding(
@@ -199,6 +201,21 @@ function unknownKey(key: string, known: readonly string[], path: YamlPath): Gram
   if (takers !== '') return finding('misplaced-key', [...path, key], misplaced, 'key');
   const message = `${owner(path)} has no key ${quoted(key)}${near || `; known keys: ${known.join(', ')}`}`;
   return finding('unknown-key', [...path, key], message, 'key');
+}
+
+/** Advice for a field or items given by the name of their type alone, and for groups of one list. */
+function memberMeant(path: YamlPath, given: unknown, descriptor: JsonValue): string {
+  const [section, ...steps] = path;
+  if (typeof given !== 'string') return '';
+  if (steps.length === 1 && (section === 'unique' || section === 'indexes')) {
+    const group = isObject(descriptor) ? descriptor[section] : undefined;
+    return Array.isArray(group) && group.every((one) => typeof one === 'string')
+      ? `; write [[${group.join(', ')}]]`
+      : '';
+  }
+  const isField = section === 'fields' && (steps.length === 1 || steps.at(-1) === 'items');
+  const type = isField ? wordMeant(given, [...fieldTypes.keys()]) : undefined;
+  return type === undefined ? '' : `; write { type: ${type} }`;
 }
 
 /** Advice for a field whose type is the kind of a relation. */

@@ -217,6 +217,7 @@ function reportedErrors(errors: readonly YAMLError[], lines: LineCounter): reado
 const explained: Partial<Record<YAMLError['code'], readonly [DiagnosticCode, string]>> = {
   MULTIPLE_DOCS: ['several-documents', 'a second document begins here; put each descriptor into its own file'],
   RESOURCE_EXHAUSTION: ['yaml-syntax', 'the YAML is nested too deeply'],
+  BLOCK_IN_FLOW: ['yaml-syntax', 'a key inside a value: quote text that contains ": "'],
   BLOCK_AS_IMPLICIT_KEY: [
     'yaml-syntax',
     'a key inside a value: quote text that contains ": ", or put the key on a new line',

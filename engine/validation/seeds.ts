@@ -102,7 +102,7 @@ function nodesIn(file: DescriptorFile, root: RecordType, records: readonly BodyR
 }
 
 function cyclesIn(nodes: readonly SeedNode[]): readonly Fault[] {
-  const message = 'This link closes a cycle of new records; leave it out, and set it once they are there';
+  const message = 'This link closes a cycle of new records; leave it out, and set it through an API request';
   const made = new Map(nodes.filter(({ isNew }) => isNew).map((node) => [`${node.type.name} ${node.key}`, node]));
   const [begun, path] = [new Set<SeedNode>(), new Set<SeedNode>()];
   const follow = (node: SeedNode): readonly Fault[] => {

@@ -24,9 +24,10 @@ export function unknownField(
 ): readonly Finding[] {
   if (!type.isRead || name === '' || type.hidden.has(name) || known.includes(name)) return [];
   const kind = type.relations.get(name)?.kind;
+  const [renamed] = [...type.fields].find(([, { renamedFrom }]) => renamedFrom === name) ?? [name];
   const why = kind
     ? `${quoted(name)} is a ${kind} relation, which cannot be used here`
-    : `${type.name || 'the type'} has no field ${quoted(name)}${didYouMean(name, known)}`;
+    : `${type.name || 'the type'} has no field ${quoted(name)}${didYouMean(renamed, known)}`;
   return [finding('unknown-field', path, why, at)];
 }
 
