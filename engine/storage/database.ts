@@ -19,6 +19,7 @@ import {
   type Kind,
   Overtaken,
   type Reader,
+  readerOf,
   type ServerUsage,
   type Slots,
   type Snapshot,
@@ -172,9 +173,7 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
   const observedValue = observed(driver.value);
   return {
     ...driver,
-    all: (...asked) => alone((reader) => reader.all(...asked)),
-    get: (...asked) => alone((reader) => reader.get(...asked)),
-    column: (...asked) => alone((reader) => reader.column(...asked)),
+    ...readerOf(async (...asked) => alone((reader) => reader.all(...asked))),
     // Returns without a promise if the driver does: GET of one record is measurably faster.
     value: (statement, values) => {
       if (fit.checkTurn()) return alone((reader) => reader.value(statement, values));

@@ -264,13 +264,10 @@ export async function openSnapshot(connections: Connections, caller: Caller): Pr
     connection.query(...asked).catch((error: unknown) => {
       throw translate(error);
     });
-  let open = true;
   return {
     ...readerThrough(ask),
     texts: (statement, values) => texts(ask, statement, values, caller),
     close: async () => {
-      if (!open) return;
-      open = false;
       await end(connection);
       connection.release();
     },

@@ -45,7 +45,6 @@ export function createReaders(file: string, timeout: number) {
     snapshot: (caller: Caller, onPiece: OnPiece): Snapshot => {
       const reader = acquire();
       const stop = caller.onGone(() => reader.kill(new CallerGone()));
-      let open = true;
       return {
         ...readerOf(async (statement, values, onRow) => {
           const read: Row[] = [];
@@ -64,8 +63,6 @@ export function createReaders(file: string, timeout: number) {
           }
         },
         close: () => {
-          if (!open) return;
-          open = false;
           stop();
           // Nobody needs rows that are still being read.
           if (reader.isBusy()) reader.kill(new CallerGone());
