@@ -28,7 +28,6 @@ export const advise = command(USAGE, { json: BOOLEAN }, 1, async ({ json }, [fil
 });
 
 interface LoggedList {
-  /** The name of the type, or the last part of its path. */
   readonly of: string;
   readonly query: string;
   readonly request?: string | undefined;
@@ -79,7 +78,7 @@ function together(lists: readonly LoggedList[], model: Model): readonly Advice[]
     const milliseconds = same.reduce((sum, one) => sum + (one.milliseconds ?? 0), 0);
     // A request can have several slow statements.
     const count = new Set(same.map((one) => one.request ?? one)).size;
-    return milliseconds > 0 ? { type, advice, lists: count, milliseconds } : { type, advice, lists: count };
+    return { type, advice, lists: count, ...(milliseconds > 0 ? { milliseconds } : {}) };
   });
   return all.toSorted((a, b) => (b.milliseconds ?? 0) - (a.milliseconds ?? 0) || b.lists - a.lists);
 }
@@ -90,7 +89,6 @@ const MAX_MEMBERS = 4;
 
 type Member = Field | Relation;
 
-/** undefined if the index is there, or none would help. */
 function missingIndex(type: RecordType, query: string): readonly Member[] | undefined {
   const [equal, listed]: [Set<Member>, Set<Member>] = [new Set(), new Set()];
   const words: string[] = [];
@@ -116,7 +114,6 @@ function memberOf({ fields, relations }: RecordType, name: string): Member | und
 
 const DIRECTION = /^(?:asc|desc)$/i;
 
-/** Empty if an index already gives the order, or none can. */
 function sortedMembers(type: RecordType, words: readonly string[]): readonly Field[] {
   const names = words.filter((word) => word !== '' && !DIRECTION.test(word));
   const fields = names.flatMap((name) => type.fields.get(name) ?? []);

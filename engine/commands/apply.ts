@@ -46,7 +46,6 @@ export const plan = command(
 );
 
 interface Looked {
-  /** Set if newer descriptors were applied to the database since. */
   readonly history?: History;
   readonly steps: readonly Assessed[];
   readonly drift: readonly Drift[];
@@ -66,7 +65,6 @@ async function look(model: Model, database: Location, allowed: ReadonlySet<strin
     const { history, applied, catalogue } = found;
     const looked = { drift: driftOf(applied, catalogue), others: othersIn(applied, catalogue), isThere: true };
     if (history.state !== 'behind' || back) return { ...looked, steps: await assessIn(found, driver, allowed) };
-    // Throws a StartError if a start could not serve the tables.
     ownView(model, history);
     return { ...looked, steps: [], history };
   } finally {
@@ -137,7 +135,6 @@ const STOPPED =
 /** Older descriptors, applied by mistake, would undo the changes of newer instances. */
 function refuseBehind(model: Model, history: History): void {
   if (history.state !== 'behind') return;
-  // Throws a StartError if a start could not serve the tables.
   ownView(model, history);
   throw new StartError(
     `${behind(history)} To go back on purpose, look at "records plan --back", and use --back here too. Nothing was changed.`,

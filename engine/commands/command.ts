@@ -13,7 +13,6 @@ import { didYouMean } from '../names.ts';
 import type { Driver } from '../storage/driver.ts';
 
 export interface Command {
-  /** Printed by `--help`, and after a wrong command line. */
   readonly usage: string;
   /** Resolves with the exit code; an error that it throws is printed, and the code is 1. */
   run(options: readonly string[]): Promise<number>;

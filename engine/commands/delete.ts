@@ -8,7 +8,6 @@ import { BOOLEAN, command, createProgress, typeNamed, withDatabase } from './com
 const USAGE =
   'records delete TYPE ID --chunked: deletes a record and everything that goes with it, in short transactions; if interrupted, run it again';
 
-/** Steps that drop what may refer to the deleted records. */
 const LINKING: ReadonlySet<string> = new Set(['drop-type', 'drop-relation']);
 
 export const remove = command(USAGE, { chunked: BOOLEAN }, 2, async ({ chunked }, [name = '', text = ''], settings) => {

@@ -15,11 +15,12 @@ export const check = command(CHECK, { json: BOOLEAN }, 0, async ({ json = false 
   const { schema, diagnostics } = checkSchema(schemaDirectory);
   if (json) print(JSON.stringify(diagnostics, null, 2));
   else if (diagnostics.length > 0) print(formatDiagnostics(diagnostics));
-  else print(`${counted(schema?.model.types.size ?? 0)} in ${schemaDirectory}, no faults`);
+  else {
+    const types = schema?.model.types.size ?? 0;
+    print(`${types} record type${types === 1 ? '' : 's'} in ${schemaDirectory}, no faults`);
+  }
   return schema ? 0 : 1;
 });
-
-const counted = (types: number): string => `${types} record type${types === 1 ? '' : 's'}`;
 
 const DESCRIBE = 'records describe [TYPE] [--json | --diagram]';
 

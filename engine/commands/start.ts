@@ -41,7 +41,6 @@ async function untilStopped(
   return stop(close, log, await stopped);
 }
 
-/** undefined if the database stopped answering meanwhile. */
 const modelOf = ({ engine }: Serving): Promise<number | undefined> =>
   engine.ready().then(
     ({ serves }) => serves,

@@ -62,12 +62,10 @@ export type MadeIndexes = Readonly<Record<string, { readonly unique: boolean; re
 export interface AppliedType {
   readonly table: string;
   readonly identifier: string;
-  /** undefined if it is the name of the column. */
   readonly identifierName?: string | undefined;
   readonly open: boolean;
   readonly fields: Readonly<Record<string, AppliedField>>;
   readonly references: readonly AppliedReference[];
-  /** Those of foreign keys are only in `made`. */
   readonly indexes: Readonly<Record<string, AppliedIndex>>;
   readonly checks?: readonly CheckRule[] | undefined;
   readonly made: MadeIndexes;
@@ -188,7 +186,7 @@ export interface History {
   readonly state: 'new' | 'current' | 'behind';
   readonly digest: string;
   readonly applied: AppliedModel;
-  /** The number of the last model, from 1; undefined for a database without tables. */
+  /** undefined for a database without tables. */
   readonly last: number | undefined;
   readonly own: { readonly number: number; readonly applied: AppliedModel } | undefined;
 }

@@ -23,7 +23,7 @@ interface HistoryPlan extends Plan {
 }
 
 export interface PreparedTables {
-  /** The model that this instance serves: `mapped`, restricted to what the tables can hold. */
+  /** `mapped`, restricted to what the tables can hold. */
   readonly model: Model;
   /** The model of the descriptors with the names of its tables and columns. */
   readonly mapped: Model;

@@ -131,7 +131,6 @@ function foldedValue(
   return before?.folded !== undefined && value === quote(before.column) ? quote(before.folded) : folded(value);
 }
 
-/** SQL: the open keys that no new field takes over. */
 export function openKeysLeft({ before, fields: { added } }: TypePair, dialect: Dialect): string {
   if (!before.open) return dialect.literal('{}');
   const taken = added.map(({ name }) => name);
@@ -148,7 +147,6 @@ export const rowsWhere = ({ before, dialect }: TypeChange, condition: string, va
   sql: `${rowsOf(before, dialect, value).sql} where ${condition}`,
 });
 
-/** Rows whose value, as JSON text, does not fit the schema. */
 function rowsUnfit(change: TypeChange, json: string, condition: string, schema: JsonObject): RowQuery {
   let validate: ((value: JsonValue) => unknown) | undefined;
   return {

@@ -86,7 +86,6 @@ export const columnsBefore = (
     return field ? ofField(field) : (references.find(({ belongsTo }) => belongsTo === member)?.column ?? '');
   });
 
-/** The field or belongsTo relation that a column holds. */
 export const memberAt = ({ fields, references }: RecordType, column: string): Field | Relation | undefined =>
   [...fields.values()].find((field) => field.column === column) ??
   references.find((reference) => reference.column === column)?.relation;

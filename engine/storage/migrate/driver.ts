@@ -11,7 +11,6 @@ export interface Migration {
   readonly tasks: readonly Task[];
   /** Only a migration with the same key continues one that was interrupted. */
   readonly key: string;
-  /** Names of the indexes that the engine made; those of others are kept. */
   readonly own: ReadonlySet<string>;
   /** Tables that nobody else reads or writes from before `before` until the end. */
   readonly locked: readonly string[];
@@ -49,10 +48,9 @@ export type MigrationEvent =
 export const UNWATCHED: Follower = { caller: NO_CLIENT, report: () => undefined };
 
 export interface Migrating {
-  /** All or nothing: clients see the tables before, or after. Returns the name of the copy. */
+  /** All or nothing. Returns the name of the copy. */
   migrate(migration: Migration): Promise<string | undefined>;
   finishMigration(watch: Follower): Promise<void>;
-  /** Removes what an interrupted migration has prepared. Returns whether there was one. */
   abandonMigration(watch: Follower): Promise<boolean>;
   /** Runs the tasks over empty tables, where that needs no lock. Returns the task that fails, and why. */
   dryRun(

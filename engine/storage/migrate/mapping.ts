@@ -149,7 +149,7 @@ export function mappedModel(
 
 const tableOf = ({ types }: AppliedModel, name: string): string | undefined => types[name]?.table;
 
-/** Makes a function that returns the name, or with a number added if it is taken or wanted by another part. */
+/** Adds a number to a name that is taken, or wanted by another part. */
 function freeNames(taken: readonly string[], wanted: readonly string[] = []): (name: string) => string {
   const [all, asked] = [new Set(taken.map(nameKey)), new Set(wanted.map(nameKey))];
   return (name) => {

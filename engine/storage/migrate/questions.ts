@@ -132,7 +132,6 @@ function questionsOf(
   );
 }
 
-/** The members that were there, as `Book.title`; a side of a relation counts if it had a name. */
 function keptNames({ types, joins }: Comparison): ReadonlySet<string> {
   const sides = [
     ...types.flatMap(({ references }) =>

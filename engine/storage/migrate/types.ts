@@ -99,7 +99,6 @@ function withDuplicates(step: MigrationStep, change: TypeChange): MigrationStep 
   return { ...step, checks: [...step.checks, ...unique.map((index) => duplicates(change, index))] };
 }
 
-/** Indexes whose SQL changes are dropped before the other edits, and made again after them. */
 function withIndexes(change: TypeChange, steps: readonly MigrationStep[]): readonly MigrationStep[] {
   const { type, before, dialect } = change;
   const wanted = indexesOf(type, dialect);
@@ -254,7 +253,7 @@ function addedIndexStep(change: TypeChange, index: Index, replaced?: NamedIndex)
   return members.some((member) => fresh.has(member)) ? { ...added, risk: 'safe' } : added;
 }
 
-/** Rows whose values are too long for an index: folded and converted, a value is about as long. */
+/** Folded and converted, a value is about as long. */
 function longEntries(change: TypeChange, index: Index): readonly StepCheck[] {
   const { isLongEntry, quote } = change.dialect;
   const stored = change.fields.kept.filter(({ after }) => index.members.includes(after));

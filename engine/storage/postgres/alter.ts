@@ -20,7 +20,6 @@ import {
 interface NewColumn extends ColumnSource {
   readonly name: string;
   readonly isNew: boolean;
-  /** Whether its values are worked out row by row. */
   readonly isFilled: boolean;
 }
 

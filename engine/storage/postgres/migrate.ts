@@ -74,7 +74,7 @@ const NOT_A_FILL = { kind: 'doing', position: 0, last: 0, rows: 0 } as const;
 async function carryOut(connections: Connections, migration: Migration): Promise<void> {
   const { tasks, watch, locked } = migration;
   const [prepare, change, last] = [tasksOf('prepare', tasks), tasksOf('switch', tasks), tasksOf('finish', tasks)];
-  const at = (index: number): TaskNumber => ({ number: index + 1, of: tasks.length });
+  const at = (index: number): TaskNumber => ({ number: index + 1, of: prepare.length + change.length });
   const key = createHash('sha256').update(migration.key).digest('hex');
   const known = await readProgress(alone(connections));
   const isSame = known?.key === key;
@@ -102,7 +102,7 @@ async function carryOut(connections: Connections, migration: Migration): Promise
     if (isFinal(error) || error instanceof SeedRefused) await abandonMigration(connections, watch);
     throw error;
   }
-  await finishMigration(connections, watch, at(tasks.length - last.length));
+  await finishMigration(connections, watch);
 }
 
 async function prepareOne(
@@ -185,12 +185,11 @@ async function outside(connections: Connections, sql: string, caller: Caller): P
   }
 }
 
-export async function finishMigration(connections: Connections, watch: Follower, first?: TaskNumber): Promise<void> {
+export async function finishMigration(connections: Connections, watch: Follower): Promise<void> {
   const { rest } = (await readProgress(alone(connections))) ?? {};
   if (rest === undefined) return;
-  const { number, of } = first ?? { number: 1, of: rest.length };
   for (const [index, task] of rest.entries()) {
-    watch.report({ ...NOT_A_FILL, task, number: number + index, of });
+    watch.report({ ...NOT_A_FILL, task, number: index + 1, of: rest.length });
     await outside(connections, task.sql, watch.caller);
   }
   await writeIn(connections, 'begin', (writer) => writer.run(METADATA.endProgress, []));
@@ -222,7 +221,7 @@ async function readProgress(reader: Reader) {
 const OWN = (name: string): string => `starts_with(${name}, '${ENGINE_PREFIX}')`;
 const TABLES = `pg_class t where t.relnamespace = quote_ident(current_schema())::regnamespace and t.relkind = 'r' and not ${OWN('t.relname')}`;
 
-/** Tables, and the statements that remove what was prepared on them; functions last, since triggers use them. */
+/** Functions are dropped last, since triggers use them. */
 const PREPARED = {
   sql: `select "table", sql from (${[
     `select 1 as step, t.relname::text as "table", format('drop index %s', indexrelid::regclass) as sql from pg_index join pg_class i on i.oid = indexrelid, ${TABLES} and indrelid = t.oid and ${OWN('i.relname')}`,
@@ -252,7 +251,6 @@ function lockingSql(tables: readonly string[], lock: Lock): readonly string[] {
   ];
 }
 
-/** Repeats a transaction until it gets the locks for its work. */
 async function withLocks<T>(
   connections: Connections,
   { caller, report }: Follower,

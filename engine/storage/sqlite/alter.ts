@@ -26,7 +26,6 @@ function statementOf(edit: Edit, { table, columns }: TableAlteration, dialect: D
   }
 }
 
-/** Edits that read every row are shown as such; all others as `define`. */
 const KINDS: Readonly<Partial<Record<Edit['kind'], Task['kind']>>> = { dropColumn: 'rewrite', createIndex: 'index' };
 
 function references({ reference }: Column, { quote }: Dialect): string {

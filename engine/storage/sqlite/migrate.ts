@@ -20,7 +20,6 @@ export function define(connection: SqliteConnection, statements: readonly string
   }
 }
 
-/** Only this statement waits for other processes. */
 export function waitingForFile(connection: SqliteConnection, sql: string): void {
   connection.execute(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
   try {
@@ -96,7 +95,6 @@ function runTask(
   }
 }
 
-/** Its errors name the statement: objects of others, such as views, may make SQLite refuse it. */
 function explainErrors(sql: string, work: () => void): void {
   try {
     work();
