@@ -1,4 +1,4 @@
-import { mkdtemp } from 'node:fs/promises';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import express from 'express';
@@ -140,9 +140,11 @@ describe("app.use('/elsewhere', express.json(), engine.handler)", () => {
   let engine: RecordEngine;
   let app: express.Express;
   beforeAll(async () => {
-    const directory = await mkdtemp(join(tmpdir(), 'records-'));
+    const directory = mkdtempSync(join(tmpdir(), 'records-'));
     engine = await createEngine({ schemaDirectory: SCHEMA, databaseUrl: `sqlite:${join(directory, 'records.db')}` });
-    app = express().use(express.json()).use('/elsewhere', engine.handler);
+    app = express().use(express.json());
+    app.use((_, response, next) => void next(void response.vary('Cookie')));
+    app.use('/elsewhere', engine.handler);
     app.use((_, response) => void response.status(418).end());
   });
   afterAll(() => engine.close());
@@ -159,7 +161,10 @@ describe("app.use('/elsewhere', express.json(), engine.handler)", () => {
     await supertest(app).put('/elsewhere/api/gadgets/1').send({ name: '\u0000' }).expect(422);
     await supertest(app).put('/elsewhere/api/gadgets/1').send([]).expect(422);
     await supertest(app).put('/elsewhere/api/gadgets/1').type('json').expect(400);
-    const problem = await supertest(app).get('/elsewhere/api/gadgets/999').expect(404);
+    const problem = await supertest(app)
+      .get('/elsewhere/api/gadgets/999')
+      .expect(404)
+      .expect('vary', /^Cookie, Accept/);
     expect(problem.body.instance).toBe('/elsewhere/api/gadgets/999');
   });
 
