@@ -193,24 +193,15 @@ export function tooManyRows(
   return new Problem('too-many-rows', message, { errors: [{ ...source, code: 'too-many-rows', message }] });
 }
 
-/** A little below the 1,000 nested triggers of SQLite. */
-const MOST_NESTED = 900;
-
 const TOO_DEEP =
   'More records are deleted within each other than one step can delete: let an operator remove them with "records delete TYPE ID --chunked"';
 
-/** Foreign keys cascade; where that could nest too deep, levels are deleted from the lowest up. */
+/** From the lowest level up: foreign keys that cascade could nest too deep, or meet a restriction too early. */
 export async function removeTree(session: WriteSession, { levels, pointer }: Tree): Promise<void> {
-  const count = levels.reduce((sum, { identifiers }) => sum + identifiers.length, 0);
-  // PostgreSQL checks a link with onDelete: restrict before it deletes the record that holds the link by another one.
-  const isHeld = ({ type }: Level): boolean =>
-    type.referrers.some(({ type: child, reference }) => {
-      return reference.onDelete === 'restrict' && levels.some((one) => one.type === child);
-    });
-  const going = count > MOST_NESTED || (levels.length > 1 && levels.some(isHeld)) ? goingIn(levels) : undefined;
+  const going = goingIn(levels);
   try {
-    for (const level of going ? levels.toReversed() : levels.slice(0, 1)) {
-      if (going) await cutWithin(session, level, going);
+    for (const level of levels.toReversed()) {
+      await cutWithin(session, level, going);
       await removeLevel(session, level);
     }
   } catch (error) {
@@ -242,7 +233,7 @@ const goingIn = (levels: readonly Level[]): Going =>
 async function cutWithin({ writer, tables, writeRows }: WriteSession, level: Level, going: Going): Promise<void> {
   const [first = null] = going.get(level.type) ?? [];
   for (const { type, reference } of level.type.referrers) {
-    if (reference.onDelete === 'setNull') continue;
+    if (reference.onDelete === 'setNull' || !going.has(type)) continue;
     const { children, set } = tables.of(type).linksIn(reference.column);
     const found = await writer.column(children, [JSON.stringify(level.identifiers), writeRows]);
     const within = found.filter((identifier) => going.get(type)?.has(Number(identifier)));

@@ -197,7 +197,7 @@ export function holdersAmong({ dialect }: WriteSession, changed: readonly Node[]
 }
 
 function comparable(node: Node, name: string, asStored: boolean, dialect: DialectName): SqlValue | undefined {
-  const column = node.table.columns.find((one) => one.name === name);
+  const column = node.table.columnOf.get(name);
   // Links are cut before anything else is written.
   if (asStored && column?.reference && node.assigned.get(name)?.value === null) return undefined;
   const value = asStored && node.stored ? (storedValue(node, name) ?? null) : finalValue(node, name);
@@ -211,7 +211,7 @@ export async function placeholderFor(
   node: Node,
   names: readonly string[],
 ): Promise<readonly [column: string, value: SqlValue] | undefined> {
-  const columns = names.flatMap((name) => node.table.columns.find((column) => column.name === name) ?? []);
+  const columns = names.flatMap((name) => node.table.columnOf.get(name) ?? []);
   const empty = columns.find(({ nullable }) => nullable);
   if (empty) return [empty.name, null];
   const field = columns.find((column) => column.field?.type.temporary)?.field;
@@ -221,15 +221,13 @@ export async function placeholderFor(
   for (;;) {
     session.placeholders += 1;
     const value = encode(field, session.dialect, field.type.temporary?.(session.placeholders) ?? null);
-    const keys = indexes.map(({ members }) =>
-      members.map((one) => {
-        const name = columnOf(one);
-        return heldAs(session, one, name === column ? value : (storedValue(node, name) ?? null));
-      }),
+    const held = (one: Field | Relation): SqlValue => {
+      const name = columnOf(one);
+      return heldAs(session, one, name === column ? value : (storedValue(node, name) ?? null));
+    };
+    const holders = await Promise.all(
+      indexes.map((index) => findHolder(session.writer, node.table, index, index.members.map(held))),
     );
-    const find = async (index: UniqueMembers, at: number) =>
-      findHolder(session.writer, node.table, index, keys[at] ?? []);
-    const holders = await Promise.all(indexes.map(find));
     if (holders.every((holder) => holder === undefined)) return [column, value];
   }
 }

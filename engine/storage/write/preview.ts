@@ -161,7 +161,7 @@ export function effectsOf(rights: Rights, plan: WritePlan): readonly WriteEffect
   for (const { node } of plan.steps) if (!node.stored) note('created', node, [node]);
   for (const node of changedBy(plan))
     for (const [name, value] of changesOf(node)) {
-      const { field, reference } = node.table.columns.find((column) => column.name === name) ?? {};
+      const { field, reference } = node.table.columnOf.get(name) ?? {};
       const { type } = node;
       if (reference) {
         const relation = relationOf(rights, reference);

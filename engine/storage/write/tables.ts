@@ -55,7 +55,7 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
   const names = columns.map(({ name }) => name);
   const texts = columns.flatMap(({ name, folds }) => (folds ? [[name, folds.column] as const] : []));
   const filled = filledColumns(columns);
-  const fieldOf = new Map(columns.map(({ name, field }) => [name, field]));
+  const columnOf = new Map(columns.map((column) => [column.name, column]));
   const rows = () => knex.queryBuilder().from(type.table);
   const loaded = () => {
     const read = columns.map((column) => knex.raw(readSql(column, dialect.name, quote).replaceAll('?', '\\?')));
@@ -65,10 +65,11 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
     const { sql } = compiled(query.whereRaw(oneOf(id), ['[]']).orderBy(identifier));
     return { sql: locks ? `${sql} for ${strength}` : sql };
   };
-  const changed = (name: string): string => writtenSql(fieldOf.get(name), '?', dialect.name, `${table}.${quote(name)}`);
+  const changed = (name: string): string =>
+    writtenSql(columnOf.get(name)?.field, '?', dialect.name, `${table}.${quote(name)}`);
   const insert = (into: readonly string[]) => {
     const written = (name: string, index: number) =>
-      knex.raw(writtenSql(fieldOf.get(name), '?', dialect.name), [index]);
+      knex.raw(writtenSql(columnOf.get(name)?.field, '?', dialect.name), [index]);
     const query = rows().insert(Object.fromEntries(into.map((name, index) => [name, written(name, index)])));
     const { sql, bindings } = (dialect.returning ? query.returning(identifier) : query).toSQL().toNative();
     const order = bindings.flatMap((index) => into[Number(index)] ?? []);
@@ -89,6 +90,7 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
   return {
     type,
     columns,
+    columnOf,
     names,
     needed: neededOf(columns),
     filled,
@@ -168,7 +170,6 @@ function insertMany(type: RecordType, columns: readonly Column[], into: readonly
   return rows && `insert into ${table} (${into.map(quote).join(', ')}) ${rows} returning ${identifier}`;
 }
 
-/** For `rowsOfJson`. */
 export const rowsJson = (rows: readonly Values[]): string =>
   JSON.stringify(rows.map((values) => Object.fromEntries(values.map((value, index) => [`c${index}`, value]))));
 

@@ -183,7 +183,10 @@ export const stampValues = (
   session: Pick<WriteSession, 'stamp' | 'dialect'>,
   { stamped }: ReturnType<typeof filledColumns>,
 ): readonly SqlValue[] =>
-  stamped.map(({ stamp, isFolded }) => (isFolded ? foldedText(valueOf(session, stamp)) : valueOf(session, stamp)));
+  stamped.map(({ stamp, isFolded }) => {
+    const value = valueOf(session, stamp);
+    return isFolded ? foldedText(value) : value;
+  });
 
 export function fillNew(session: WriteSession): void {
   for (const node of session.made)

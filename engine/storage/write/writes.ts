@@ -286,7 +286,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
   };
 }
 
-/** Statements that are sent without asking for anything: from here on, one for all records of a type is cheaper. */
+/** With more records, one statement for all of a type is cheaper. */
 const MOST_ALONE = 8;
 
 const isDeep = ({ relations }: View): boolean => relations.some(({ view }) => view.relations.length > 0);
