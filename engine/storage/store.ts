@@ -67,7 +67,6 @@ export type EffectKind = 'created' | 'changed' | 'linked' | 'unlinked' | 'delete
 export interface WriteEffect {
   readonly kind: EffectKind;
   readonly type: string;
-  /** The relation of these records that is linked or unlinked, if they have a name for it. */
   readonly relation: string | undefined;
   readonly keys: readonly string[];
   readonly count: number;
@@ -129,7 +128,6 @@ export interface Once {
   readonly identity: string;
   readonly key: string;
   readonly hash: string;
-  /** How long a key is kept, by the clock of the database. */
   readonly hours: number;
 }
 

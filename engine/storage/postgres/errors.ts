@@ -125,7 +125,6 @@ export function stateOf(error: unknown): string {
   return SAFE_CLASSES.test(code) ? `SQLSTATE ${code}: ${messageOf(source)}${detail}` : `SQLSTATE ${code}`;
 }
 
-/** Waiting may help: nobody answers, or the server is still starting, also behind a pooler. */
 const isNotYetThere = (error: unknown): boolean =>
   (isConnectionLost(error) && sqlStateOf(error) !== '08P01') ||
   /^connect ENOENT|cannot connect to server|server login (has been )?fail|server_login/i.test(messageOf(error));

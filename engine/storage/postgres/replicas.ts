@@ -74,7 +74,6 @@ export function watchReplica(url: string, onLost: () => void) {
   void poll();
   const timer = setInterval(() => void poll(), POLL_INTERVAL_MS).unref();
   return {
-    /** Whether the replica answers, and has replayed the log up to `position`; undefined means any. */
     covers: (position?: string): boolean => {
       if (seen === undefined || position === undefined) return seen !== undefined;
       const wanted = parsePosition(position);

@@ -2,19 +2,19 @@
 
 // Connections.
 
-/** A tenth of the default max_connections, for several instances. The URL may say otherwise. */
+/** A tenth of the default max_connections; the URL may say otherwise. */
 export const POOL_SIZE = 10;
-/** Reads would wait behind writes and searches, which take long, without some connections of their own. */
+/** Reads would wait behind writes and searches, which take long. */
 export const READ_ONLY_SHARE = 0.2;
 /** Half of the connections are left to short work. */
 export const SEARCH_SHARE = 0.5;
 /** A start that changes tables holds a lock on one, works on one, and observes on one. */
 export const MIGRATION_CONNECTIONS = 3;
-/** Longer than a failover of a proxy, and than most clients wait: for a turn, a connection, or to connect. */
+/** A request hardly waits longer for its turn or a connection. */
 export const ACQUIRE_TIMEOUT_MS = 5000;
 /** A full server, and the lock of a start, come free unannounced. */
 export const RETRY_INTERVAL_MS = 50;
-/** Three replicas' positions, health probes or cancellations a second cost the server next to nothing. */
+/** To probe the server, ask a replica or repeat a cancellation three times a second costs next to nothing. */
 export const POLL_INTERVAL_MS = 300;
 /** Users pause for seconds; firewalls forget a silent connection after minutes. */
 export const IDLE_TIMEOUT_MS = 30_000;
@@ -29,7 +29,7 @@ export const POOLER_PROBES = 3;
 
 // Time limits.
 
-/** For a row or a table that others lock. The URL may say otherwise for writes. */
+/** A write, or a start, hardly waits longer for a lock; the URL may say otherwise for writes. */
 export const LOCK_TIMEOUT_MS = 5000;
 /** Only a stalled process keeps a transaction, with its locks, waiting for the next statement. */
 export const IDLE_IN_TRANSACTION_TIMEOUT_MS = 10_000;

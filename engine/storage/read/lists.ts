@@ -219,7 +219,6 @@ const indexesOf = ({ indexes, references }: RecordType): readonly (readonly Inde
   ...references.flatMap(({ relation }) => (relation ? [[relation, 'identifier' as const]] : [])),
 ];
 
-/** Whether the filter finds at most one record for each of its values. */
 function findsFew({ indexes }: RecordType, filter: Filter): boolean {
   if (filter.kind !== 'value' || (filter.operator !== 'eq' && filter.operator !== 'in')) return false;
   const column = columnOf(filter.path);

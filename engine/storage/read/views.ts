@@ -44,7 +44,6 @@ export function recordJson({ type, fields, relations, openKeys }: View, alias: s
 const aliasOf = (relation: Relation, parent: string): string =>
   `${parent}_${[...relation.source.relations.keys()].indexOf(relation.name)}`;
 
-/** Tables in order, each with the conditions that join it to those before. */
 interface Joined {
   readonly tables: readonly string[];
   readonly conditions: readonly string[];
@@ -163,7 +162,6 @@ export function tooMany(view: View, path: string, what: string): Problem {
   return new Problem('too-many-related', message, { errors: [{ ...source, code: 'too-many-related', message }] });
 }
 
-/** The paths of relations in a view, each with the type that it leads to. */
 const pathsOf = (
   view: View,
   above: readonly Relation[] = [],

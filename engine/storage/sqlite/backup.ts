@@ -52,7 +52,6 @@ async function copy(file: string, partial: string, to: string): Promise<void> {
   }
 }
 
-/** Throws a StartError unless the file is a complete database of this engine. */
 export function verify(file: string): Verified {
   if (!existsSync(file)) throw new StartError(`There is no file ${file}`);
   return reading(file, (database) => {
@@ -168,7 +167,6 @@ export const listed = (foreign: readonly string[]): string =>
   foreign.slice(0, MAX_NAMED).join(', ') +
   (foreign.length > MAX_NAMED ? ` and ${foreign.length - MAX_NAMED} more` : '');
 
-/** Objects that the engine did not make, like `trigger "x" of "things"`. */
 function foreignObjects(database: Database.Database): readonly string[] {
   const [text] = column(database, METADATA.model.sql);
   const applied: unknown = text === undefined ? undefined : JSON.parse(text);

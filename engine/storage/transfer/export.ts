@@ -22,9 +22,7 @@ export interface RecordLine {
   readonly type: string;
   readonly identifier: number;
   readonly fields: JsonObject;
-  /** The JSON texts of fields that are kept as text, by name. */
   readonly texts: ReadonlyMap<string, string>;
-  /** Identifiers by the column that refers to them. */
   readonly references: Readonly<Record<string, number | null>>;
   readonly open?: string;
 }
