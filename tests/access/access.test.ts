@@ -144,6 +144,17 @@ test('a page of another origin may ask whether it may send a token', async () =>
   expect([status, answered.allow]).toEqual([204, undefined]);
 });
 
+test('billing does not learn from a conflict which values it may not read', async () => {
+  const make = async (number: number) =>
+    JSON.parse((await ask('root', 'POST /api/invoices', { number, payer: { id: 1 } })).text);
+  const [, { id }] = [await make(5), await make(6)];
+  const { status, text } = await ask('billing', `PATCH /api/invoices/${id}`, { number: 5 });
+  expect([status, text]).toEqual([
+    409,
+    expect.stringContaining('of \\"number\\" already, together with what you may not'),
+  ]);
+});
+
 /** Whatever an answer may say, it must not name these. */
 const HIDDEN: Readonly<Record<'crm' | 'billing' | 'nobody', readonly string[]>> = {
   crm: ['Purchase', 'Memo', 'Sticker', 'Invoice', 'Basket'],
