@@ -69,9 +69,9 @@ export async function planDeletion(
 }
 
 export async function planWrite(session: WriteSession): Promise<WritePlan> {
-  const released = settleReleased(session);
+  const released = session.released.flatMap((one) => settle(session, one));
   checkLinks(session);
-  refuseNamed(session, [...session.deleted.keys()], 'which leaves it out of its owner');
+  for (const node of session.deleted.keys()) refuseNamed(session, node, 'which leaves it out of its owner');
   await refuseCircles(session, released);
   throwRefused(session, 'invalid-reference');
   throwRefused(session, 'link-conflict');
@@ -81,7 +81,7 @@ export async function planWrite(session: WriteSession): Promise<WritePlan> {
   const cascade = await walkDeletions(session, released, [...unpairs, ...pairs, ...changed]);
   if (cascade) {
     const gone = (node: Node): boolean => isIn(session.gone, node.type, node.identifier ?? 0);
-    refuseNamed(session, [...session.named.keys()].filter(gone), 'together with its owner');
+    for (const node of session.named.keys()) if (gone(node)) refuseNamed(session, node, 'together with its owner');
     throwRefused(session, 'invalid-reference');
     for (const node of changed) if (gone(node)) throw goneAt(node.pointer);
   }
@@ -100,27 +100,23 @@ export async function planWrite(session: WriteSession): Promise<WritePlan> {
 }
 
 /** Gives records that a set leaves out to their nodes, if the body mentions them elsewhere; returns the others. */
-function settleReleased(session: WriteSession): readonly Released[] {
-  return session.released.flatMap((one) => {
-    const { column } = one.reference;
-    const known = session.existing.get(one.relation.target);
-    for (const identifier of one.identifiers) {
-      const node = known?.get(identifier);
-      if (node && one.relation.owned) session.deleted.set(node, one.pointer);
-      else if (node && !node.assigned.has(column))
-        node.assigned.set(column, { value: null, pointer: one.pointer, byOmission: true });
-    }
-    const identifiers = one.identifiers.filter((identifier) => !known?.has(identifier));
-    return identifiers.length === 0 ? [] : [{ ...one, identifiers }];
-  });
+function settle({ existing, deleted }: WriteSession, released: Released): readonly Released[] {
+  const { relation, reference, pointer } = released;
+  const known = existing.get(relation.target);
+  for (const identifier of released.identifiers) {
+    const node = known?.get(identifier);
+    if (node && relation.owned) deleted.set(node, pointer);
+    else if (node && !node.assigned.has(reference.column))
+      node.assigned.set(reference.column, { value: null, pointer, byOmission: true });
+  }
+  const identifiers = released.identifiers.filter((identifier) => !known?.has(identifier));
+  return identifiers.length === 0 ? [] : [{ ...released, identifiers }];
 }
 
-function refuseNamed(session: WriteSession, nodes: readonly Node[], how: string): void {
-  for (const node of nodes) {
-    const message = `${nameOf(node)} is deleted by this same body, ${how}`;
-    for (const pointer of session.named.get(node) ?? [])
-      refuse(session, 'invalid-reference', pointer, 'deleted', message);
-  }
+function refuseNamed(session: WriteSession, node: Node, how: string): void {
+  const message = `${nameOf(node)} is deleted by this same body, ${how}`;
+  for (const pointer of session.named.get(node) ?? [])
+    refuse(session, 'invalid-reference', pointer, 'deleted', message);
 }
 
 const goneAt = (pointer: string): Problem => {
