@@ -241,7 +241,6 @@ async function cutWithin({ writer, tables, writeRows }: WriteSession, level: Lev
   }
 }
 
-/** Rows of one transaction. */
 const CHUNK = 1000;
 /** Milliseconds between two transactions, at least. */
 const PAUSE = 5;

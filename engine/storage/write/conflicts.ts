@@ -118,7 +118,9 @@ const changes = (node: Node, members: UniqueMembers['members']): boolean =>
   !node.stored || members.some((member) => isReplaced(node, columnOf(member)));
 
 export async function findHolder(writer: Writer, table: WriteTable, index: UniqueMembers, key: Values) {
-  const found = key.includes(null) ? undefined : await writer.value(table.holder(index), [...key, 0]);
+  const found = key.includes(null)
+    ? undefined
+    : await writer.value(table.holder(index.name, index.members), [...key, 0]);
   return found === undefined ? undefined : Number(found);
 }
 
@@ -232,7 +234,6 @@ export async function placeholderFor(
   }
 }
 
-/** None of the columns can hold another value meanwhile. */
 export function exchangeConflict(session: WriteSession, node: Node, holder: Node, columns: readonly string[]): Problem {
   const [pointer = node.pointer] = columns.flatMap((column) => node.assigned.get(column)?.pointer ?? []);
   const message = `${nameOf(holder)} has this value, and cannot give it up in the same request; give it another value first`;

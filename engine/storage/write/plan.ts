@@ -404,8 +404,9 @@ function updateOf(step: Step): Sent {
   const { node } = step;
   const { table, identifier = null, pointer } = node;
   const written = writtenBy(step);
+  const columns = written.map(([column]) => column);
   const values = [...written.map(([, value]) => value), identifier];
-  return { statement: table.update(written.map(([column]) => column)), values, node, pointer };
+  return { statement: table.update(columns.join(), columns), values, node, pointer };
 }
 
 async function insertRows(session: WriteSession, nodes: readonly Node[]): Promise<void> {

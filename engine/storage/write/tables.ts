@@ -76,11 +76,13 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
     const many = insertMany(type, columns, order, dialect);
     return { statement: { sql }, columns: order, many: many && { sql: many } };
   };
-  const updates = createShapeCache((given: readonly string[]): Statement => {
+  /** Bound: the columns as asked for, identifier. */
+  const update = createShapeCache((given: readonly string[]): Statement => {
     const changes = given.map((name) => [name, knex.raw(changed(name), [0])]);
     return compiled(rows().where(identifier, 0).update(Object.fromEntries(changes)));
   });
-  const holders = createShapeCache((members: Index['members']): Statement => {
+  /** The identifier of another row with these values in an index. Bound: the values, the identifier of the row itself. */
+  const holder = createShapeCache((members: Index['members']): Statement => {
     const query = rows().select(identifier);
     for (const member of members) query.whereRaw(`${indexed(member, dialect)} = ?`, [0]);
     return compiled(query.whereNot(identifier, 0));
@@ -113,8 +115,7 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
     lastIdentifier: { sql: dialect.sequence.read(type.table, identifier) },
     /** Move the sequence behind an identifier. Bound, in each: the identifier. */
     moveSequence: dialect.sequence.move(type.table, identifier).map((sql) => ({ sql })),
-    /** Bound: the columns as asked for, identifier. */
-    update: (given: readonly string[]): Statement => updates(given.join(), given),
+    update,
     /** Bound: JSON array of identifiers. */
     remove: { sql: `delete from ${table} where ${oneOf(id)}` },
     linksIn: perKey((column: string) => {
@@ -148,8 +149,7 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
       updateAlone(view, given, columns, dialect),
     ),
     removeAlone: createShapeCache((view: View) => deleteAlone(view, dialect)),
-    /** The identifier of another row with these values in an index. Bound: the values, the identifier of the row itself. */
-    holder: (index: Pick<Index, 'name' | 'members'>): Statement => holders(index.name, index.members),
+    holder,
   };
 }
 

@@ -55,7 +55,6 @@ export interface WriteOptions {
   /** The model that fits the tables now: migrations by newer instances may change them at any time. */
   readonly served: () => Model;
   readonly writeRows?: number | undefined;
-  /** Tests tell the time in place of the database. */
   readonly clock?: Clock | undefined;
 }
 
