@@ -66,7 +66,7 @@ function isOwn(origin: string, { headers: { host = '' } }: IncomingMessage, publ
   return host !== '' && urls.some((url) => URL.canParse(url) && new URL(url).origin === origin);
 }
 
-function otherSite(header: 'Origin' | 'Referer' | 'Sec-Fetch-Site', from?: string): Problem {
+function otherSite(header: string, from?: string): Problem {
   const site = from === undefined ? 'another site' : `"${shortened(from)}"`;
   const message = `Pages of ${site} may not use this service; the setting CORS_ORIGINS can allow their origin`;
   return new Problem('origin-not-allowed', message, { errors: [{ header, code: 'origin-not-allowed', message }] });
@@ -81,9 +81,8 @@ export function createAddressOf(trustedProxies: readonly string[]): AddressOf {
   const familyOf = (address: string): 'ipv4' | 'ipv6' => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
   const trusted = new BlockList();
   for (const network of trustedProxies) {
-    const [address = '', length] = network.split('/');
-    if (length === undefined) trusted.addAddress(address, familyOf(address));
-    else trusted.addSubnet(address, Number(length), familyOf(address));
+    const [address = '', length = isIP(address) === 6 ? 128 : 32] = network.split('/');
+    trusted.addSubnet(address, Number(length), familyOf(address));
   }
   return (request) => {
     let client = peerOf(request);
@@ -116,7 +115,7 @@ export function networkOf(address: string): string {
     .map((part) => part.split(':').filter((group) => group !== ''));
   const zeros = after ? Array<string>(8 - before.length - after.length).fill('0') : [];
   const network = [...before, ...zeros, ...(after ?? [])].slice(0, 4);
-  return `${network.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`;
+  return `${network.join(':')}::/64`;
 }
 
 // The rate limit (draft-ietf-httpapi-ratelimit-headers).

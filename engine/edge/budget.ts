@@ -1,6 +1,6 @@
 /**
- * The memory budget of bodies, pages, unsent responses and pipelined requests. When it is used up, the responses that have
- * waited longest for their readers are cut off; then requests get 503. Only small requests get the last eighth.
+ * The memory budget of bodies, pages, unsent responses and pipelined requests. When it is used up, it cuts off the responses
+ * that wait longest for their readers, then refuses requests. Only small requests get the last eighth.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -22,9 +22,7 @@ export class Budget {
 
   /** Throws `overloaded` if not enough bytes are left, `content-too-large` if there never are; `cutOff` frees bytes that are in memory already. */
   take(bytes: number, cutOff?: () => void): Share {
-    const share = new Share(this, cutOff);
-    share.grow(bytes);
-    return share;
+    return new Share(this, bytes, cutOff);
   }
 }
 
@@ -34,10 +32,11 @@ export class Share {
   readonly #budget: Budget;
   readonly #cutOff: (() => void) | undefined;
 
-  constructor(budget: Budget, cutOff?: () => void) {
+  constructor(budget: Budget, bytes: number, cutOff?: () => void) {
     this.#budget = budget;
     this.#cutOff = cutOff;
     if (cutOff) budget.kept.add(this);
+    this.grow(bytes);
   }
 
   grow(more: number): void {
@@ -48,7 +47,8 @@ export class Share {
     if (!this.#cutOff) {
       if (this.bytes + more > most) throw tooMuchAtOnce(this.bytes + more, most);
       // Cut nobody off if it would not fit anyway.
-      if (used - keptBytes + more > most) throw overloaded();
+      if (used - keptBytes + more > most)
+        throw new Problem('overloaded', 'There is not enough memory for this request right now; try again in a second');
     }
     this.#count(more);
     if (this.#budget.used <= most) return;
@@ -87,9 +87,6 @@ const tooMuchAtOnce = (bytes: number, most: number): Problem =>
     `This request needs ${megabytes(bytes)} of memory for its body, the records that it names and the response; one request may use ${megabytes(most)} (of MEMORY_LIMIT). ` +
       'Send fewer records at once; if the response is what is long, leave parts of it out with fields=, include= or Prefer: return=minimal',
   );
-
-const overloaded = (): Problem =>
-  new Problem('overloaded', 'There is not enough memory for this request right now; try again in a second');
 
 // Unsent responses stay in memory for a limited time, and within the budget.
 

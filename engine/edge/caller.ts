@@ -1,4 +1,6 @@
 /** The client that waits for some work: long work stops when its client has gone. */
+import { setTimeout as sleep } from 'node:timers/promises';
+
 export interface Caller {
   readonly isGone: boolean;
   readonly origin: string;
@@ -40,17 +42,11 @@ export const callerUntil = (signal: AbortSignal): Caller => ({
   },
 });
 
-export function pauseFor(milliseconds: number, caller: Caller): Promise<void> {
-  if (caller.isGone) return Promise.resolve();
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      stop();
-      resolve();
-    };
-    const timer = setTimeout(end, milliseconds);
-    const stop = caller.onGone(end);
-  });
+export async function pauseFor(milliseconds: number, caller: Caller): Promise<void> {
+  const gone = new AbortController();
+  const stop = caller.onGone(() => gone.abort());
+  await sleep(milliseconds, undefined, gone).catch(() => undefined);
+  stop();
 }
 
 export class CallerGone extends Error {

@@ -164,12 +164,11 @@ type PreferHeader = IncomingMessage['headers'][string];
 
 /** Preferences (RFC 7240), of which the first mention counts. */
 function preferencesIn(header: PreferHeader = ''): ReadonlyMap<string, string> {
-  const pairs = String(header)
-    .split(',')
-    .map((text): [string, string] => {
-      const [name = '', value = ''] = (text.split(';', 1)[0] ?? '').split('=');
-      return [name.trim().toLowerCase(), value.trim().replaceAll('"', '').toLowerCase()];
-    });
+  const preferences = String(header).toLowerCase().replaceAll('"', '').split(',');
+  const pairs = preferences.map((text): [string, string] => {
+    const [name = '', value = ''] = (text.split(';', 1)[0] ?? '').split('=');
+    return [name.trim(), value.trim()];
+  });
   return new Map(pairs.toReversed());
 }
 
@@ -225,7 +224,7 @@ export function contentReader({ bodyLimit: limit }: Pick<Settings, 'bodyLimit'>,
     // Proxies send an empty body as chunks without bytes.
     if (!isTaken && !isChunked(request)) throw unexpected(request);
     if (isTaken) requireBodyType(request, accepted);
-    if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit, request);
+    if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
     const content = parsedInFront(request) ?? (await readBytes(request, caller, limit));
     if (!isTaken && ('parsed' in content || content.length > 0)) throw unexpected(request);
     return content;
@@ -235,10 +234,8 @@ export function contentReader({ bodyLimit: limit }: Pick<Settings, 'bodyLimit'>,
 const hasBody = (request: IncomingMessage): boolean =>
   isChunked(request) || (request.headers['content-length'] ?? '0') !== '0';
 
-function tooLarge(limit: number, request: IncomingMessage): Problem {
-  const what = bodyTypeOf(request) === JSON_TYPE ? 'an array' : 'it';
-  return new Problem('content-too-large', `The body is larger than ${limit} bytes; send ${what} in parts`);
-}
+const tooLarge = (limit: number): Problem =>
+  new Problem('content-too-large', `The body is larger than ${limit} bytes; send it in parts`);
 
 function unexpected(request: IncomingMessage): Problem {
   const message = `${request.method ?? ''} takes no body: leave it out. The URL alone says what is meant`;
@@ -274,7 +271,7 @@ async function readBytes(request: IncomingMessage, caller: Caller, limit: number
   let size = 0;
   await eachChunk(request, (chunk) => {
     const needed = size + chunk.length;
-    if (needed > limit) throw tooLarge(limit, request);
+    if (needed > limit) throw tooLarge(limit);
     if (needed > held.length) {
       const larger = size === 0 ? chunk : Buffer.allocUnsafeSlow(Math.min(limit, Math.max(needed, 2 * held.length)));
       caller.take(larger.length - held.length);
@@ -338,7 +335,7 @@ function requireBodyType({ method, headers }: IncomingMessage, accepted: readonl
 
 const DRAIN_MS = 10_000;
 
-/** Reads the rest of a body: closing a connection with unread bytes resets it, and the client may lose the answer (RFC 9112, 9.6). */
+/** Closing a connection with unread bytes resets it, and the client may lose the answer (RFC 9112, 9.6). */
 export function drainBody(request: IncomingMessage): void {
   if (request.complete || !hasBody(request)) return;
   request.once('close', destroyLater(request.socket));

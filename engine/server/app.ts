@@ -79,10 +79,13 @@ function newApp(): Express {
   return app;
 }
 
-const aboutService = (settings: EngineSettings, hasAgents: boolean) => {
-  const guarded = isGuarded(settings);
-  return { ...settings, limits: settings, agents: hasAgents, version: VERSION, guarded };
-};
+const aboutService = (settings: EngineSettings, hasAgents: boolean) => ({
+  ...settings,
+  limits: settings,
+  agents: hasAgents,
+  version: VERSION,
+  guarded: isGuarded(settings),
+});
 
 const SECURITY_HEADERS = {
   'Content-Security-Policy': contentPolicy(),

@@ -20,8 +20,6 @@ type ClientError = Error & { readonly code?: string };
 
 interface Connection {
   readonly socket: Socket;
-  /** Whether a request of it has been served. */
-  wasServed: boolean;
   current: ServerResponse | undefined;
   readonly waiting: { request: IncomingMessage; response: ServerResponse; share: Share | undefined }[];
   /** A fault in the bytes that follow the requests that wait. */
@@ -45,7 +43,7 @@ export function serveConnections(
   let pieces = 0;
 
   server.on('connection', (socket) => {
-    const connection: Connection = { socket, wasServed: false, current: undefined, waiting: [], error: undefined };
+    const connection: Connection = { socket, current: undefined, waiting: [], error: undefined };
     connections.set(socket, connection);
     idle.add(socket);
     socket.once('close', () => {
@@ -102,7 +100,6 @@ export function serveConnections(
     }
     const { request, response, share } = next;
     share?.release();
-    connection.wasServed = true;
     connection.current = response;
     if (mayRead(connection)) socket.resume();
     response.once('close', () => {
@@ -189,9 +186,9 @@ export function serveConnections(
 
 const isPipelining = ({ current, waiting }: Connection): boolean => waiting.length > (current === undefined ? 1 : 0);
 
-function mayBringPieces({ wasServed, current, waiting, error }: Connection): boolean {
+function mayBringPieces({ socket, current, waiting, error }: Connection): boolean {
   const last = waiting.at(-1)?.request ?? current?.req;
-  if (last === undefined) return !wasServed;
+  if (last === undefined) return socket.bytesWritten === 0;
   return error === undefined && !last.complete && isChunked(last);
 }
 
@@ -244,13 +241,8 @@ const SINGLE: ReadonlySet<string> = new Set([
 ]);
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~%!$&'()*+;=-]*)(?::\d*)?$/i;
 
-function framingFault({
-  headers,
-  httpVersionMinor,
-  method,
-  rawHeaders,
-  url = '',
-}: IncomingMessage): string | undefined {
+function framingFault(request: IncomingMessage): string | undefined {
+  const { headers, httpVersionMinor, method, rawHeaders, url = '' } = request;
   const { host, 'transfer-encoding': coding } = headers;
   const repeated = repeatedHeader(rawHeaders);
   if (repeated !== undefined) return `The request has more than one ${repeated}`;
@@ -281,7 +273,7 @@ function repeatedHeader(lines: readonly string[]): string | undefined {
   return undefined;
 }
 
-/** Refuses ambiguous requests and closes their connections: the next bytes may belong to a body. */
+/** Closes the connection of an ambiguous request: the next bytes may belong to its body. */
 export function refuseAmbiguous({ watch, refuse }: HostSteps, serve: RequestListener): RequestListener {
   return (request, response) => {
     const fault = framingFault(request);

@@ -45,12 +45,12 @@ const serverOptions = ({ requestTimeout, headerLimit }: Settings) => ({
   keepAliveTimeout: KEEP_ALIVE_MS,
   requestTimeout,
   headersTimeout: Math.ceil(requestTimeout / 3),
-  connectionsCheckingInterval: Math.min(CHECK_MS, Math.max(10, Math.ceil(requestTimeout / 6))),
+  connectionsCheckingInterval: Math.ceil(Math.min(CHECK_MS, requestTimeout / 6)),
 });
 
 /** By MEMORY_LIMIT, and three quarters of the files that may be open. */
 const mostConnections = ({ memoryLimit }: Settings): number =>
-  Math.max(1, Math.floor(Math.min(memoryLimit / CONNECTION_BYTES, openFiles() * 0.75)));
+  Math.floor(Math.min(memoryLimit / CONNECTION_BYTES, openFiles() * 0.75));
 
 function openFiles(): number {
   try {

@@ -37,10 +37,8 @@ export async function serve(settings: Settings & Pick<EngineSettings, 'clock' | 
   }
 }
 
-export function pagesAt(url: string, { studio }: Pick<Settings, 'studio'>): string {
-  const lines = [...(studio && studioBuild() ? [`Studio: ${url}/studio`] : []), `Documentation: ${url}/docs`];
-  return lines.join('\n');
-}
+export const pagesAt = (url: string, { studio }: Settings): string =>
+  `${studio && studioBuild() ? `Studio: ${url}/studio\n` : ''}Documentation: ${url}/docs`;
 
 /** Requests per minute if other machines can connect: too few to guess tokens. */
 const OPEN_RATE = 1200;

@@ -117,13 +117,9 @@ export async function serveByWorkers(
 }
 
 /** In a worker: the message to stop, or SIGTERM. SIGINT of a terminal is for the first process. */
-export async function stopMessage(): Promise<void> {
+export function stopMessage(): Promise<void> {
   process.on('SIGINT', () => undefined);
-  const heard = new AbortController();
-  const { signal } = heard;
-  const stopReceived = async (): Promise<void> => {
-    while (((await once(process, 'message', { signal })) as [unknown])[0] !== STOP);
-  };
-  await Promise.race([stopReceived(), once(process, 'SIGTERM', { signal })]);
-  heard.abort();
+  return new Promise((resolve) => {
+    process.once('SIGTERM', () => resolve()).on('message', (message) => message === STOP && resolve());
+  });
 }

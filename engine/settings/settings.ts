@@ -17,7 +17,6 @@ const MIN_MEMORY = 16 * 1024 ** 2;
 const MAX_MEMORY = 1024 ** 4;
 /** Seconds: with 0, no request could succeed. */
 const MIN_PATIENCE = 0.1;
-const MAX_SECONDS = 86_400;
 
 /** Stand for `auto` until the host and the size of the pool are known. */
 export const AUTO_RATE = -1;
@@ -213,21 +212,19 @@ export function onOrOff(): SettingValue<boolean> {
 }
 
 export function wholeNumber(minimum: number, maximum: number): SettingValue<number> {
-  return {
-    expected: `an integer from ${minimum} to ${maximum}`,
-    parse: (text) => {
-      const value = Number(text);
-      return /^\d+$/.test(text) && value >= minimum && value <= maximum ? value : undefined;
-    },
-  };
+  return numeric('an integer', /^\d+$/, minimum, maximum);
 }
 
 function seconds(minimum = 0): SettingValue<number> {
+  return numeric('seconds', /^\d+(\.\d+)?$/, minimum, 86_400, 1000);
+}
+
+function numeric(what: string, pattern: RegExp, minimum: number, maximum: number, unit = 1): SettingValue<number> {
   return {
-    expected: `seconds from ${minimum} to ${MAX_SECONDS}`,
+    expected: `${what} from ${minimum} to ${maximum}`,
     parse: (text) => {
       const value = Number(text);
-      return /^\d+(\.\d+)?$/.test(text) && value >= minimum && value <= MAX_SECONDS ? value * 1000 : undefined;
+      return pattern.test(text) && value >= minimum && value <= maximum ? value * unit : undefined;
     },
   };
 }
