@@ -258,7 +258,7 @@ describe('a file of tokens', () => {
 
   test('is followed by a service, without a restart', async () => {
     writeFileSync(file, lineOf('reader'));
-    const own = await startTestServer({ schemaDirectory: SCHEMA, settings: { tokensFile: file } });
+    await using own = await startTestServer({ schemaDirectory: SCHEMA, settings: { tokensFile: file } });
     const status = async (name: Name): Promise<number> =>
       (await exchange(own.url, 'GET /api/purchases', { headers: { authorization: `Bearer ${tokens[name]}` } })).status;
     expect([await status('reader'), await status('root')]).toEqual([200, 401]);
@@ -268,7 +268,6 @@ describe('a file of tokens', () => {
     // A file that cannot be read any more gives nobody access.
     rmSync(file);
     await until(async () => (await status('root')) === 401);
-    await own.close();
   });
 
   test('with a fault is refused at start, with its line', async () => {
@@ -313,13 +312,12 @@ describe('a request for another host', () => {
     ['127.0.0.1@rebound.example', 400],
     ['xlocalhost', 421],
   ])('is refused without tokens: %s', async (host, expected) => {
-    const own = await startTestServer({ schemaDirectory: SCHEMA });
+    await using own = await startTestServer({ schemaDirectory: SCHEMA });
     expect(await status(own.url, host)).toBe(expected);
-    await own.close();
   });
 
   test('is refused at every path, and nothing is carried out', async () => {
-    const own = await startTestServer({ schemaDirectory: SCHEMA });
+    await using own = await startTestServer({ schemaDirectory: SCHEMA });
     for (const path of ['/', '/docs', '/openapi.json', '/metrics', '/api/memos', '/nothing'])
       expect([path, await status(own.url, REBOUND, `GET ${path}`)]).toEqual([path, 421]);
     const headers = { host: REBOUND, 'content-type': 'application/json' };
@@ -327,7 +325,6 @@ describe('a request for another host', () => {
     expect(codeOf(answer)).toBe('misdirected-request');
     expect(answer.headers['x-request-id']).toMatch(/^[\w-]{8,}$/);
     expect((await exchange(own.url, 'GET /api/memos')).text).toBe('[]');
-    await own.close();
   });
 
   test('is taken under the names of ALLOWED_HOSTS, and with tokens under any', async () => {
@@ -456,11 +453,10 @@ test('records token makes one that works', async () => {
   delete process.env['SCHEMA_DIR'];
   const { token, line } = JSON.parse(String(print.mock.calls[0]?.[0]));
   print.mockRestore();
-  const own = await startTestServer({ schemaDirectory: SCHEMA, settings: { tokens: line } });
+  await using own = await startTestServer({ schemaDirectory: SCHEMA, settings: { tokens: line } });
   const headers = { authorization: `Bearer ${token}` };
   expect((await exchange(own.url, 'GET /api/purchases', { headers })).status).toBe(200);
   expect((await exchange(own.url, 'GET /api/customers', { headers })).status).toBe(404);
-  await own.close();
 });
 
 test('a record that needs what the token may not know cannot be made inside another, and nothing is said of it', async () => {

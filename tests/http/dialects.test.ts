@@ -293,7 +293,7 @@ describe('settings', () => {
   const bearer = (token: string): Headers => ({ authorization: `Bearer ${token}` });
 
   test('rights of tokens, limits, origins and PUBLIC_URL hold as for /api', async () => {
-    const guarded = await startTestServer({
+    await using guarded = await startTestServer({
       schemaDirectory: 'tests/fixtures/dialects',
       settings: {
         tokens: [line('reader', 'Book', 'Note', reader), line('writer', '*', '*', writer)].join(';'),
@@ -332,11 +332,10 @@ describe('settings', () => {
       await ask('POST /simple-rest/notes', { ...bearer(writer), ...json }, `{"text":"${'x'.repeat(300)}"}`),
     ];
     expect(statuses.map(({ status }) => status)).toEqual([401, 401, 404, 200, 403, 201, 414, 413]);
-    await guarded.close();
   });
 
   test('DIALECTS=simple-rest leaves /json-server to nobody', async () => {
-    const one = await startTestServer({
+    await using one = await startTestServer({
       schemaDirectory: 'tests/fixtures/dialects',
       settings: { dialects: ['simple-rest'] },
     });
@@ -344,6 +343,5 @@ describe('settings', () => {
     expect([await statusOf('/simple-rest/books'), await statusOf('/json-server/books')]).toEqual([200, 404]);
     const document = await (await fetch(`${one.url}/openapi.json`)).text();
     expect([document.includes('below `/simple-rest`,'), document.includes('json-server')]).toEqual([true, false]);
-    await one.close();
   });
 });

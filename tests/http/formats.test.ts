@@ -48,12 +48,11 @@ describe('a list', () => {
   test.each(['include=zone', 'fields=zone.zone_name', 'include=zone&fields=markup_flat,zone'])(
     'as CSV refuses ?%s',
     async (query) => {
-      const shop = await startTestServer();
+      await using shop = await startTestServer();
       const ask = (accept: string) => exchange(shop.url, `GET /api/shipping-markups?${query}`, { headers: { accept } });
       const { status, text } = await ask('text/csv');
       expect([status, JSON.parse(text).errors[0].code]).toEqual([400, 'relation-in-table']);
       expect((await ask('application/x-ndjson')).status).toBe(200);
-      await shop.close();
     },
   );
 });

@@ -143,7 +143,7 @@ test.each([
 
 describe('RATE_LIMIT', () => {
   test('refuses who asks too often, and says when to come again', async () => {
-    const own = await startTestServer({ schemaDirectory: SCHEMA, settings: { rateLimit: 3 } });
+    await using own = await startTestServer({ schemaDirectory: SCHEMA, settings: { rateLimit: 3 } });
     const answers: Exchanged[] = [];
     for (let sent = 0; sent < 4; sent += 1) answers.push(await exchange(own.url, 'GET /api/gadgets'));
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
@@ -157,7 +157,6 @@ describe('RATE_LIMIT', () => {
     expect([last?.headers['ratelimit-policy'], last && codeOf(last)]).toEqual(['"minute";q=3;w=60', 'rate-limited']);
     expect(Number(last?.headers['retry-after'])).toBeGreaterThan(0);
     expect((await exchange(own.url, 'GET /health/ready')).status).toBe(200);
-    await own.close();
   });
 
   test.each([
@@ -167,7 +166,7 @@ describe('RATE_LIMIT', () => {
     ['/nothing', 404],
     ['/health/nothing', 404],
   ] as const)('counts %s as well', async (path, status) => {
-    const own = await startTestServer({ schemaDirectory: SCHEMA, settings: { rateLimit: 2, metrics: true } });
+    await using own = await startTestServer({ schemaDirectory: SCHEMA, settings: { rateLimit: 2, metrics: true } });
     const get = (): Promise<Exchanged> => exchange(own.url, `GET ${path}`);
     const answers = [await get(), await get(), await get()];
     expect(answers.map((answer) => [answer.status, answer.headers['ratelimit']?.slice(0, 12)])).toEqual([
@@ -179,7 +178,6 @@ describe('RATE_LIMIT', () => {
     expect(last && [codeOf(last), last.headers['x-content-type-options']]).toEqual(['rate-limited', 'nosniff']);
     expect(Number(last?.headers['retry-after'])).toBeGreaterThan(0);
     for (let sent = 0; sent < 4; sent += 1) await alive(own.url);
-    await own.close();
   });
 
   test('knows a trusted IPv4 proxy on a socket of IPv6, and a network of IPv6', () => {
@@ -208,13 +206,12 @@ describe('RATE_LIMIT', () => {
       [[], false],
       [['192.0.2.1'], false],
     ] as const) {
-      const own = await startTestServer({ schemaDirectory: SCHEMA, settings: { rateLimit: 1, trustedProxies } });
+      await using own = await startTestServer({ schemaDirectory: SCHEMA, settings: { rateLimit: 1, trustedProxies } });
       const seen: number[] = [];
       for (const [client] of clients)
         seen.push((await exchange(own.url, 'GET /api/gadgets', { headers: { 'x-forwarded-for': client } })).status);
       const expected = clients.map(([, status], index) => (isTrusted ? Number(status) : index === 0 ? 200 : 429));
       expect(seen).toEqual(expected);
-      await own.close();
     }
   });
 });

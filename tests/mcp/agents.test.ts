@@ -378,20 +378,12 @@ describe('the endpoint', () => {
   });
 
   test('calls count against the rate limit; without tokens, only names of this machine reach it; MCP=off ends it', async () => {
-    const limited = await startTestServer({ schemaDirectory: project.directory, settings: { rateLimit: 3 } });
-    try {
-      const statuses = [];
-      for (let at = 0; at < 4; at += 1) statuses.push((await tell(limited.url, list)).status);
-      expect(statuses).toEqual([200, 200, 200, 429]);
-      expect((await tell(limited.url, list, { headers: { host: 'evil.example' } })).status).toBe(421);
-    } finally {
-      await limited.close();
-    }
-    const off = await startTestServer({ schemaDirectory: project.directory, settings: { mcp: false } });
-    try {
-      expect((await tell(off.url, list)).status).toBe(404);
-    } finally {
-      await off.close();
-    }
+    await using limited = await startTestServer({ schemaDirectory: project.directory, settings: { rateLimit: 3 } });
+    const statuses = [];
+    for (let at = 0; at < 4; at += 1) statuses.push((await tell(limited.url, list)).status);
+    expect(statuses).toEqual([200, 200, 200, 429]);
+    expect((await tell(limited.url, list, { headers: { host: 'evil.example' } })).status).toBe(421);
+    await using off = await startTestServer({ schemaDirectory: project.directory, settings: { mcp: false } });
+    expect((await tell(off.url, list)).status).toBe(404);
   });
 });

@@ -6,19 +6,15 @@ import { manyTypes } from '../support/schemas.ts';
 import { startTestServer } from '../support/server.ts';
 
 test('every address in it answers, and it is short', async () => {
-  const server = await startTestServer();
-  try {
-    const { text } = await exchange(server.url, 'GET /llms.txt');
-    expect(text.length).toBeLessThan(5000);
-    const paths = [...text.matchAll(/\]\(([^)]+)\)|GET (\/[^`]+)`/g)].map(([, link, request]) => link ?? request ?? '');
-    expect(paths).toEqual(expect.arrayContaining(['/mcp', '/openapi.json', '/docs/clients', '/api/tax-classes']));
-    for (const path of paths) {
-      // Of some types, no list is offered.
-      const { status } = await exchange(server.url, `${/mcp|\/api\/[^?]*$/.test(path) ? 'OPTIONS' : 'GET'} ${path}`);
-      expect([path, [200, 204].includes(status)]).toEqual([path, true]);
-    }
-  } finally {
-    await server.close();
+  await using server = await startTestServer();
+  const { text } = await exchange(server.url, 'GET /llms.txt');
+  expect(text.length).toBeLessThan(5000);
+  const paths = [...text.matchAll(/\]\(([^)]+)\)|GET (\/[^`]+)`/g)].map(([, link, request]) => link ?? request ?? '');
+  expect(paths).toEqual(expect.arrayContaining(['/mcp', '/openapi.json', '/docs/clients', '/api/tax-classes']));
+  for (const path of paths) {
+    // Of some types, no list is offered.
+    const { status } = await exchange(server.url, `${/mcp|\/api\/[^?]*$/.test(path) ? 'OPTIONS' : 'GET'} ${path}`);
+    expect([path, [200, 204].includes(status)]).toEqual([path, true]);
   }
 });
 
@@ -26,20 +22,16 @@ test('it names what the token may see and do, and how to send it; nothing of it 
   const token = createToken();
   const line = tokenLine({ name: 'reader', read: parseTypes('TaxClass'), write: new Set() }, token);
   const publicUrl = 'https://shop.example/records';
-  const server = await startTestServer({ settings: { tokens: line, publicUrl, mcp: false } });
-  try {
-    const headers = { authorization: `Bearer ${token}` };
-    const { text } = await exchange(server.url, 'GET /llms.txt', { headers });
-    expect(text).toContain('Authorization: Bearer TOKEN');
-    expect(text).toMatch(/^- \[TaxClass\]\(https:\/\/shop\.example\/records\/api\/tax-classes\): .* \(list, get\)$/m);
-    expect(text.match(/^- \[\w+\]/gm)).toEqual(['- [TaxClass]']);
-    expect(text).not.toContain('/mcp');
-    const stranger = (await exchange(server.url, 'GET /llms.txt')).text;
-    expect(stranger).toContain('## Begin');
-    expect(stranger).not.toMatch(/TaxClass|tax-classes/);
-  } finally {
-    await server.close();
-  }
+  await using server = await startTestServer({ settings: { tokens: line, publicUrl, mcp: false } });
+  const headers = { authorization: `Bearer ${token}` };
+  const { text } = await exchange(server.url, 'GET /llms.txt', { headers });
+  expect(text).toContain('Authorization: Bearer TOKEN');
+  expect(text).toMatch(/^- \[TaxClass\]\(https:\/\/shop\.example\/records\/api\/tax-classes\): .* \(list, get\)$/m);
+  expect(text.match(/^- \[\w+\]/gm)).toEqual(['- [TaxClass]']);
+  expect(text).not.toContain('/mcp');
+  const stranger = (await exchange(server.url, 'GET /llms.txt')).text;
+  expect(stranger).toContain('## Begin');
+  expect(stranger).not.toMatch(/TaxClass|tax-classes/);
 });
 
 test('of very many types it names a hundred', () => {

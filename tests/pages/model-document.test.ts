@@ -40,17 +40,15 @@ test.each([
   ['https://shop.localhost', '/api'],
   ['https://shop.localhost/records', '/records/api'],
 ])('PUBLIC_URL %j: records are at %s', async (publicUrl, api) => {
-  const server = await startTestServer({ settings: { publicUrl, title: 'Shop' } });
+  await using server = await startTestServer({ settings: { publicUrl, title: 'Shop' } });
   const { status, headers, text } = await exchange(server.url, 'GET /studio/model.json');
   expect([status, headers['content-type'], headers['cache-control']]).toEqual([200, 'application/json', 'no-cache']);
   expect(JSON.parse(text)).toMatchObject({ title: 'Shop', api, token: null, limits: { batchLimit: 1000 } });
   const again = { headers: { 'if-none-match': String(headers.etag) } };
   expect((await exchange(server.url, 'GET /studio/model.json', again)).status).toBe(304);
-  await server.close();
 });
 
 test('STUDIO=off leaves nothing there', async () => {
-  const server = await startTestServer({ settings: { studio: false } });
+  await using server = await startTestServer({ settings: { studio: false } });
   expect((await exchange(server.url, 'GET /studio/model.json')).status).toBe(404);
-  await server.close();
 });

@@ -77,8 +77,7 @@ it.each([
 
 it('the start page leads there, and STUDIO=off takes it away', async () => {
   expect((await request(server.url).get('/')).text).toContain('href="studio"');
-  const without = await startTestServer({ settings: { studio: false } });
+  await using without = await startTestServer({ settings: { studio: false } });
   expect((await request(without.url).get('/')).text).not.toContain('href="studio"');
   expect((await request(without.url).get('/studio')).status).toBe(404);
-  await without.close();
 });

@@ -29,7 +29,7 @@ const start = (environment: Environment = {}): Running =>
 const READY = 'ready\nThe database has model 1, this instance serves model 1\n';
 
 onSqlite('a service whose database file is moved away, removed or replaced is not ready until it is back', async () => {
-  const server = await startTestServer({ schemaDirectory: SCHEMA });
+  await using server = await startTestServer({ schemaDirectory: SCHEMA });
   const file = fileOf(server.database);
   const ready = async (): Promise<readonly [number, string]> => {
     const { status, text } = await exchange(server.url, 'GET /health/ready');
@@ -42,7 +42,6 @@ onSqlite('a service whose database file is moved away, removed or replaced is no
   expect(await ready()).toEqual(gone);
   renameSync(`${file}.away`, file);
   expect(await ready()).toEqual([200, READY]);
-  await server.close();
 });
 
 describe('a service with figures', () => {
@@ -91,7 +90,7 @@ test('figures name every type: they need a token that reads every type; health n
     tokenLine({ name: 'all', read: 'all', write: new Set() }, tokens.all),
     tokenLine({ name: 'some', read: new Set(['Memo']), write: new Set() }, tokens.some),
   ];
-  const server = await startTestServer({
+  await using server = await startTestServer({
     schemaDirectory: SCHEMA,
     settings: { metrics: true, tokens: lines.join(';') },
   });
@@ -112,7 +111,6 @@ test('figures name every type: they need a token that reads every type; health n
     expect(headers).toMatchObject({ 'content-type': 'application/problem+json', 'www-authenticate': challenge });
     expect(JSON.parse(text)).toMatchObject({ instance: '/metrics' });
   }
-  await server.close();
 });
 
 const TRACE = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';

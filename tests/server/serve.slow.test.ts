@@ -56,7 +56,7 @@ describe('a long list', () => {
 
   test('is cut off where nobody reads it', async () => {
     const settings = { databaseUrl: server.database.url, slowReaderTimeout: 1000 };
-    const own = await startTestServer({ schemaDirectory: SCHEMA, settings });
+    await using own = await startTestServer({ schemaDirectory: SCHEMA, settings });
     const { socket, received } = await open(own.url);
     socket.write(`GET /api/gadgets HTTP/1.1\r\n${REQUEST}\r\n`);
     socket.pause();
@@ -67,7 +67,6 @@ describe('a long list', () => {
     expect(received()).toMatch(/^HTTP\/1.1 200 OK\r\n/);
     expect(received().length).toBeLessThan(ROWS * NOTES.length);
     expect(received().endsWith('0\r\n\r\n')).toBe(false);
-    await own.close();
   });
 
   test('leaves nothing behind where the client goes away', async () => {
@@ -181,12 +180,11 @@ describe('the process', () => {
   });
 
   test('a port in use is named, and so is the setting', async () => {
-    const server = await startTestServer({ schemaDirectory: SCHEMA });
+    await using server = await startTestServer({ schemaDirectory: SCHEMA });
     const { port } = new URL(server.url);
     const service = serve({ PORT: port });
     expect(await service.ended).toBe(1);
     expect(service.err()).toBe(`Port ${port} of 127.0.0.1 is in use; set PORT to a free one, or to 0\n`);
-    await server.close();
   });
 
   test('bad settings are named all at once', async () => {

@@ -3,40 +3,29 @@ import { availableParallelism } from 'node:os';
 import { countWorkers } from '../../engine/server/workers.ts';
 import { readSettings } from '../../engine/settings/settings.ts';
 
-const POSTGRES = 'postgres://records@localhost/records';
+const [SQLITE, POSTGRES] = ['sqlite:data/records.db', 'postgres://records@localhost/records'];
+const onSqlite = (workers: string): string =>
+  `WORKERS is ${workers}, but one process serves an SQLite file. Leave WORKERS at 1, or use PostgreSQL`;
 
-const counted = (workers: string, databaseUrl = POSTGRES): number =>
-  countWorkers(readSettings({ WORKERS: workers, DATABASE_URL: databaseUrl }));
-
-test.each([
-  ['', 1],
-  ['1', 1],
-  ['3', 3],
-  ['auto', Math.min(availableParallelism(), 10)],
-])('WORKERS=%s: %i', (workers, count) => {
-  expect(counted(workers)).toBe(count);
-});
-
-test('auto is at most one for each connection', () => {
-  expect(counted('auto', `${POSTGRES}?pool=1`)).toBe(1);
-});
-
-test.each(['2', 'auto'])('WORKERS=%s on SQLite is refused', (workers) => {
-  expect(() => counted(workers, 'sqlite:data/records.db')).toThrow(
-    `WORKERS is ${workers}, but one process serves an SQLite file. Leave WORKERS at 1, or use PostgreSQL`,
-  );
-});
-
-test('WORKERS=1 is for SQLite, too', () => {
-  expect(counted('1', 'sqlite:data/records.db')).toBe(1);
-});
-
-test('more workers than connections', () => {
-  expect(() => counted('5', `${POSTGRES}?pool=4`)).toThrow(
+test.each<[workers: string, databaseUrl: string, expected: number | string]>([
+  ['', POSTGRES, 1],
+  ['1', POSTGRES, 1],
+  ['1', SQLITE, 1],
+  ['3', POSTGRES, 3],
+  ['auto', POSTGRES, Math.min(availableParallelism(), 10)],
+  ['auto', `${POSTGRES}?pool=1`, 1],
+  ['2', SQLITE, onSqlite('2')],
+  ['auto', SQLITE, onSqlite('auto')],
+  [
+    '5',
+    `${POSTGRES}?pool=4`,
     'WORKERS is 5, more than the 4 connections that they share; give DATABASE_URL a larger pool',
-  );
-});
-
-test.each(['0', '257', 'all', '1.5'])('WORKERS=%s is not a setting', (workers) => {
-  expect(() => counted(workers)).toThrow(`WORKERS is "${workers}"; expected auto, or an integer from 1 to 256`);
+  ],
+  ...['0', '257', 'all', '1.5'].map((workers): [string, string, string] => {
+    return [workers, POSTGRES, `WORKERS is "${workers}"; expected auto, or an integer from 1 to 256`];
+  }),
+])('WORKERS=%s DATABASE_URL=%s: %s', (workers, databaseUrl, expected) => {
+  const count = (): number => countWorkers(readSettings({ WORKERS: workers, DATABASE_URL: databaseUrl }));
+  if (typeof expected === 'string') expect(count).toThrow(expected);
+  else expect(count()).toBe(expected);
 });

@@ -5,7 +5,7 @@ import { fileOf } from '../support/databases.ts';
 import { startTestServer } from '../support/server.ts';
 
 test.each(['abort', 'rollback', 'fail'])('raise(%s)', async (how) => {
-  const server = await startTestServer({ schemaDirectory: 'tests/fixtures/nested', kind: 'sqlite' });
+  await using server = await startTestServer({ schemaDirectory: 'tests/fixtures/nested', kind: 'sqlite' });
   const send = async (title: string, body?: unknown): Promise<unknown> => {
     const answer = await ask(server.url, title, body);
     const { type, detail } = (answer.body ?? {}) as { type?: string; detail?: string };
@@ -29,11 +29,10 @@ test.each(['abort', 'rollback', 'fail'])('raise(%s)', async (how) => {
   for (const one of await Promise.all(others)) expect(one).toEqual([201, undefined, undefined]);
   expect((await ask(server.url, 'GET /api/things')).body).toMatchObject([{ id: 1, name: 'first' }]);
   expect((await ask(server.url, 'GET /api/owners')).body).toEqual([]);
-  await server.close();
 });
 
 test('a table that is gone: 503 until it is back', async () => {
-  const server = await startTestServer({ schemaDirectory: 'tests/fixtures/nested', kind: 'sqlite' });
+  await using server = await startTestServer({ schemaDirectory: 'tests/fixtures/nested', kind: 'sqlite' });
   const database = new Database(fileOf(server.database));
   const send = async (title: string): Promise<number> => (await ask(server.url, title)).status;
   const reads = ['GET /api/things', 'GET /api/things/1'];
@@ -45,5 +44,4 @@ test('a table that is gone: 503 until it is back', async () => {
   database.exec('alter table taken rename to things');
   expect(await Promise.all(reads.map(send))).toEqual([200, 200]);
   database.close();
-  await server.close();
 });

@@ -82,24 +82,20 @@ describe('records suite', () => {
       tokenLine({ name: 'all', read: 'all', write: 'all' }, token),
       tokenLine({ name: 'reader', read: 'all', write: new Set() }, readToken),
     ].join(';');
-    const guarded = await startTestServer({ kind: 'sqlite', schemaDirectory: SCHEMA, settings: { tokens } });
-    try {
-      const { code, out } = await suite(
-        guarded.url,
-        '--write',
-        '--yes',
-        '--json',
-        '--token',
-        token,
-        '--read-token',
-        readToken,
-      );
-      const titles = (JSON.parse(out) as readonly { readonly title: string }[]).map(({ title }) => title);
-      expect([code, titles.filter((title) => / token$|may only read$/.test(title)).length]).toEqual([0, 4]);
-      expect((await suite(guarded.url, '--token', createToken())).code).toBe(1);
-    } finally {
-      await guarded.close();
-    }
+    await using guarded = await startTestServer({ kind: 'sqlite', schemaDirectory: SCHEMA, settings: { tokens } });
+    const { code, out } = await suite(
+      guarded.url,
+      '--write',
+      '--yes',
+      '--json',
+      '--token',
+      token,
+      '--read-token',
+      readToken,
+    );
+    const titles = (JSON.parse(out) as readonly { readonly title: string }[]).map(({ title }) => title);
+    expect([code, titles.filter((title) => / token$|may only read$/.test(title)).length]).toEqual([0, 4]);
+    expect((await suite(guarded.url, '--token', createToken())).code).toBe(1);
   });
 
   it('a service that lies: exit code 1, the request in the report, and JSON', async () => {

@@ -14,7 +14,8 @@ export const STORE = 'tests/fixtures/store';
 /** In milliseconds. On a busy machine, a statement may take long. */
 const HOUR = 3_600_000;
 
-export interface TestServer {
+/** `await using server = await startTestServer()` closes it at the end of the block. */
+export interface TestServer extends AsyncDisposable {
   readonly url: string;
   readonly database: TestDatabase;
   readonly budget: Budget;
@@ -55,14 +56,24 @@ export async function startTestServer({
     await database.remove();
   };
   const { budget } = serving.engine;
-  return { url: serving.url, database, budget, drain: () => serving.engine.drain(), close };
+  return {
+    url: serving.url,
+    database,
+    budget,
+    drain: () => serving.engine.drain(),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
 }
 
 /** A service for the tests of a file, or of a `describe`; `files` are descriptors of its own, by the names of their files. */
 export function useServer({
   files,
   ...options
-}: ServerOptions & { readonly files?: Readonly<Record<string, string>> } = {}): Omit<TestServer, 'close'> {
+}: ServerOptions & { readonly files?: Readonly<Record<string, string>> } = {}): Omit<
+  TestServer,
+  'close' | typeof Symbol.asyncDispose
+> {
   let running: TestServer | undefined;
   let directory: string | undefined;
   beforeAll(async () => {

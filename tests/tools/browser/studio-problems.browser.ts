@@ -220,7 +220,7 @@ test('what is typed while the record is saved stays', async () => {
 });
 
 test('a type that requires tags is changed and deleted; a deletion asks again if the record has changed', async () => {
-  const pages = await startTestServer({ schemaDirectory: 'tests/fixtures/schemas/preconditions-required' });
+  await using pages = await startTestServer({ schemaDirectory: 'tests/fixtures/schemas/preconditions-required' });
   const forms = formsOf(pages);
   const { stored } = await forms.ask('POST', 'pages', { title: 'One', blocks: [{ text: 'b' }] });
   const { page, close } = await visit({ locale: 'en-US' });
@@ -241,11 +241,10 @@ test('a type that requires tags is changed and deleted; a deletion asks again if
   await page.getByText('“Three” was deleted').waitFor();
   expect((await forms.ask('GET', 'pages/1')).status).toBe(404);
   await close();
-  await pages.close();
 });
 
 test('what prevents a deletion is said before it is tried, with links', async () => {
-  const shop = await startTestServer();
+  await using shop = await startTestServer();
   const forms = formsOf(shop);
   await forms.ask('POST', 'sales-tax-rates', { value: '7' });
   await forms.ask('POST', 'tax-classes', { id: 5 });
@@ -258,5 +257,4 @@ test('what prevents a deletion is said before it is tried, with links', async ()
   await page.getByRole('dialog').getByRole('link', { name: '1 Sales tax rate', exact: true }).click();
   await page.getByText('Tax class').first().waitFor();
   await close();
-  await shop.close();
 });

@@ -300,7 +300,10 @@ test('from the page of a customer: a new order, records before and after, and th
 });
 
 test('an empty database says what it is, and is filled with samples', async () => {
-  const empty = await startTestServer({ schemaDirectory: 'tests/fixtures/coffee', settings: { title: 'Coffee' } });
+  await using empty = await startTestServer({
+    schemaDirectory: 'tests/fixtures/coffee',
+    settings: { title: 'Coffee' },
+  });
   const { page, complaints, close } = await visit(DESK);
   await page.goto(`${empty.url}/studio`);
   await page.getByText('Nothing is here yet').waitFor();
@@ -311,7 +314,6 @@ test('an empty database says what it is, and is filled with samples', async () =
   await page.getByText('12 records').waitFor();
   expect(complaints).toEqual([]);
   await close();
-  await empty.close();
 });
 
 test.each(READERS)(

@@ -222,7 +222,7 @@ test('texts that are scripts are texts', async () => {
 test('with a token, only what it may see; it is kept for the tab, and forgotten on request', async () => {
   const token = createToken();
   const tokens = tokenLine({ name: 'few', read: parseTypes('TaxClass,TmpVar'), write: new Set() }, token);
-  const guarded = await startTestServer({ settings: { tokens } });
+  await using guarded = await startTestServer({ settings: { tokens } });
   const { page, close } = await visit({ locale: 'de-DE' });
   await page.goto(`${guarded.url}/studio`);
   await page.fill('input[name=token]', createToken());
@@ -244,7 +244,6 @@ test('with a token, only what it may see; it is kept for the tab, and forgotten 
   await page.waitForSelector('input[name=token]');
   expect(await page.evaluate('JSON.stringify({ ...localStorage, ...sessionStorage })')).not.toContain(token);
   await close();
-  await guarded.close();
 });
 
 test('what is not offered is not there; a related record without a list is found by its name', async () => {
