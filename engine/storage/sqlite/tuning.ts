@@ -31,8 +31,8 @@ export const MAX_COUNTED_ROWS = 100_000;
 /** An estimate reads 10,000 rows, so many ranges of so many identifiers. */
 export const SAMPLE_RANGES = 40;
 export const SAMPLE_RANGE_IDS = 250;
-/** A list reads so many rows and characters in a millisecond: then other requests have a turn. */
-export const BATCH_ROWS = 100;
+/** A list reads so many rows and characters in a millisecond or two: then other requests have a turn. */
+export const BATCH_ROWS = 256;
 export const BATCH_CHARS = 64 * 1024;
 /** Each whole list has a snapshot, which keeps the log from being copied. */
 export const MAX_STREAMS = 64;
