@@ -238,7 +238,6 @@ function conditionOf(filter: Filter): { readonly column: IndexedColumn; readonly
   return RANGES.has(operator) ? { column, isRange: true } : undefined;
 }
 
-/** Undefined if the type's own indexes cannot have it. */
 function columnOf({ relations: [relation, ...others], field }: Path): IndexedColumn | undefined {
   if (relation) return others.length === 0 && !field && relation.link.at === 'source' ? relation : undefined;
   if (!field) return 'identifier';

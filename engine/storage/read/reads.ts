@@ -27,7 +27,6 @@ export interface Reads extends Pick<Store, 'get' | 'page' | 'stream' | 'summary'
   ): Promise<readonly (string | undefined)[]>;
   readonly shown: ReturnType<typeof createFindViewRows>;
   found(query: ListQuery, caller?: Caller): Promise<readonly number[]>;
-  /** The identifiers among these that the query finds, as this reader sees them. */
   among(reader: Reader, query: ListQuery, identifiers: readonly number[]): Promise<readonly number[]>;
 }
 
