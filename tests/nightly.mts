@@ -31,7 +31,7 @@ const jobs: Readonly<Record<string, Job>> = {
     types: 'tests/admin',
   },
   attack: {
-    about: 'hostile clients, and the memory that they cost; ATTACK=short is quick',
+    about: 'hostile clients, and the memory that they cost',
     programs: ['postgresql'],
     commands: [jest, [...onPostgres, 'time', 'memory']],
   },

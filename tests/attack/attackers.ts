@@ -184,7 +184,7 @@ async function chunks(start: string): Promise<void> {
   for (const socket of sockets) socket.destroy();
 }
 
-const SECONDS = process.env['ATTACK'] === 'short' ? 3 : 10;
+const SECONDS = 10;
 
 async function leaving(request: string, leave?: Leave): Promise<void> {
   await unread(many(400, request), SECONDS / 2, leave);

@@ -1,2 +1,0 @@
-/** `ATTACK=short` is quicker. */
-export const isLong = process.env['ATTACK'] !== 'short';
