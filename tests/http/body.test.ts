@@ -123,9 +123,12 @@ test.each([
 });
 
 test.each([
-  ['short', 100, [0, 0, 0]],
-  ['long', 5000, [0, 1, 3]],
-])('turns of the event loop in which three %s bodies that came together are handed on', async (_, length, expected) => {
+  ['short', 100, 10, [0, 0, 0]],
+  ['long', 5000, 0, [0, 0, 0]],
+  ['long, slow', 5000, 10, [0, 2, 4]],
+])('turns in which three %s bodies that came together are handed on', async (_, length, milliseconds, expected) => {
+  let now = 0;
+  jest.spyOn(performance, 'now').mockImplementation(() => (now += milliseconds));
   const readContent = contentReader({ bodyLimit: 10_000 }, new Budget(1_000_000));
   const headers = { 'content-type': 'application/json', 'content-length': String(length) };
   const bodies = expected.map(() => Object.assign(Readable.from([Buffer.alloc(length)]), { headers }));
@@ -136,5 +139,6 @@ test.each([
   });
   await Promise.all(bodies.map((body) => once(body, 'end')));
   for (; turn < 4; turn += 1) await nextTurn();
+  jest.restoreAllMocks();
   expect(await Promise.all(reading)).toEqual(expected);
 });
