@@ -126,11 +126,11 @@ export async function serveCall(
       throw new Problem('content-too-large', `The body is larger than ${bodyLimit} bytes; send an array in parts`);
     const asked = JSON.stringify([type.name, entry.right, id, parameters.all]);
     const result = await CALLS[name].write(service, {
-      once: onceOf(options.idempotencyKey?.toString(), service, () => [asked, text]),
+      once: onceOf(options.idempotencyKey, service, () => [asked, text]),
       id: entry.path === 'item' ? identifierOf(id) : 0,
       query: queries.write(parameters),
       body: entry.body ? readBody(text, entry.body.shape, type, limits) : NO_BODY,
-      preconditions: { ifMatch: options.ifMatch?.toString(), ifNoneMatch: undefined },
+      preconditions: { ifMatch: options.ifMatch, ifNoneMatch: undefined },
       minimal: false,
       most: 0,
       caller,
@@ -192,10 +192,41 @@ function refuseUnknown(options: object, known: readonly string[]): void {
     const hint = didYouMean(unknown, known) || `; the options are ${known.join(', ')}`;
     throw refusal(unknown, `Unknown option "${shortened(unknown)}"${hint}`);
   }
-  // A tag that got lost on its way must not make the write unconditional.
-  if ('ifMatch' in options && options.ifMatch === undefined)
-    throw refusal('ifMatch', 'ifMatch is undefined; leave it out to write unconditionally');
+  for (const [name, value] of Object.entries(options)) {
+    const [expected, fits] = EXPECTED[name] ?? [];
+    // A tag that got lost on its way must not make the write unconditional.
+    if ((value !== undefined || name === 'ifMatch') && fits?.(value) === false)
+      throw refusal(name, `${name} must be ${expected}`);
+  }
 }
+
+const isText = (value: unknown): boolean => typeof value === 'string';
+
+const TEXT = ['a text', isText] as const;
+const NAMES = [
+  'a name or a list of names',
+  (value: unknown) => (Array.isArray(value) ? value.every(isText) : isText(value)),
+] as const;
+const COUNT = [
+  'an integer from 0',
+  (value: unknown) => !Array.isArray(value) && /^\d+$/.test(String(value)) && Number.isSafeInteger(Number(value)),
+] as const;
+
+/** Values of options, which programs without types get wrong. */
+const EXPECTED: Readonly<Record<string, readonly [expected: string, fits: (value: unknown) => boolean]>> = {
+  fields: NAMES,
+  include: NAMES,
+  by: NAMES,
+  measure: NAMES,
+  variant: TEXT,
+  after: TEXT,
+  before: TEXT,
+  idempotencyKey: TEXT,
+  limit: COUNT,
+  offset: COUNT,
+  ifMatch: ['a tag; tagOf has those of records that get, create and update returned, not of lists and copies', isText],
+  signal: ['an AbortSignal', (value) => Object.prototype.toString.call(value) === '[object AbortSignal]'],
+};
 
 const condition = (steps: readonly string[], value: string): Parameter => ({
   key: `_cnd${steps.map((step) => `[${step}]`).join('')}`,

@@ -97,7 +97,10 @@ export interface RecordCollection<R extends object> {
   delete(identifier: number, options?: UpdateOptions): Promise<R>;
   /** The same writes, of which each changes nothing, and resolves with a report of what it would do. */
   readonly dryRun: DryRuns<R>;
-  /** The tag for `ifMatch` of an object that a call returned, else undefined. Other `fields` or `include` make another tag. */
+  /**
+   * The tag for `ifMatch` of the object that get, create or update returned, else undefined, which `ifMatch` refuses.
+   * Other `fields` or `include` make another tag.
+   */
   tagOf(record: R): string | undefined;
 }
 

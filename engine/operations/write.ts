@@ -50,14 +50,15 @@ export interface BodyLimits extends TextLimits {
   readonly batchLimit: number;
 }
 
-/** Refuses what JSON.stringify would turn into null or `{}`, or leave out; a key whose value is undefined is left out. */
+/** Refuses what JSON.stringify would turn into null or `{}`, or leave out; keys other than tags may be undefined. */
 export function textOf(value: unknown): string {
   const faults: Fault[] = [];
   const pointers = new Map<unknown, string>();
   function checked(this: Readonly<Record<string, unknown>>, key: string, inner: unknown): unknown {
     const outer = pointers.get(this);
     const pointer = outer === undefined ? '' : `${outer}/${escapeStep(key)}`;
-    const kind = inner === undefined && !Array.isArray(this) ? undefined : unsupportedKind(this[key], inner);
+    const kind =
+      inner === undefined && !Array.isArray(this) && key !== ITEM_TAG ? undefined : unsupportedKind(this[key], inner);
     if (kind === undefined) {
       if (typeof inner === 'object') pointers.set(inner, pointer);
       return inner;

@@ -148,6 +148,12 @@ describe('lists', () => {
     ['an order that is not a list', { order: { rank: 'desc' } }, 'order is neither a name nor a list of names'],
     ['a sign before a name', { order: '-rank' }, '"-rank" is not a field; for descending order write FIELD,desc'],
     ['options that are not an object', null, 'The options are not an object'],
+    ['a limit below 0', { limit: -1 }, 'limit must be an integer from 0'],
+    ['a limit in a list', { limit: [5] }, 'limit must be an integer from 0'],
+    ['a cursor that is null', { after: null }, 'after must be a text'],
+    ['a variant that is null', { variant: null }, 'variant must be a text'],
+    ['fields in a list of lists', { fields: [['name']] }, 'fields must be a name or a list of names'],
+    ['a signal that is null', { signal: null }, 'signal must be an AbortSignal'],
   ])('refuses %s', async (_, options, message) => {
     const problem = await problemOf(owners().list(options as ListOptions));
     expect([problem.code, problem.status]).toEqual(['invalid-query', 400]);
@@ -160,7 +166,6 @@ test.each([
   ['GET', '/api/owners/0', () => owners().get(0), undefined],
   ['GET', '/api/owners/1.5', () => owners().get(1.5), undefined],
   ['GET', '/api/owners?_cnd[rnk]=1', () => owners().list({ where: { rnk: 1 } }), undefined],
-  ['GET', '/api/owners?_cnd[limit][1]=-1', () => owners().list({ limit: -1 }), undefined],
   ['GET', '/api/owners?_cnd[orderBy]=rnk', () => owners().list({ order: 'rnk' }), undefined],
   ['GET', '/api/owners?fields=nme', () => owners().list({ fields: 'nme' }), undefined],
   ['POST', '/api/owners', () => owners().create({ nme: 1 }), { nme: 1 }],
@@ -193,6 +198,22 @@ test('ifMatch refuses a write that comes too late', async () => {
   expect((await problemOf(owners().update(id, { name: 'third' }, { ifMatch }))).code).toBe('precondition-failed');
   expect((await problemOf(owners().delete(id, { ifMatch }))).code).toBe('precondition-failed');
   await owners().delete(id, { ifMatch: owners().tagOf(second) ?? '' });
+});
+
+test.each([undefined, null, ['"x"'], 5])('%p is neither a tag nor an idempotency key', async (given) => {
+  const { id } = await owners().create({ rank: 715 });
+  const options: object = { ifMatch: given };
+  const changes = { id, name: 'lost', '@etag': given };
+  for (const call of [owners().update(id, changes, options), owners().delete(id, options)])
+    expect((await problemOf(call)).message).toMatch(
+      /^ifMatch must be a tag; tagOf has those of records that get, create/,
+    );
+  expect((await problemOf(owners().updateMany([changes]))).errors).toMatchObject([{ pointer: '/0/@etag' }]);
+  if (given !== undefined)
+    expect((await problemOf(owners().create({}, { idempotencyKey: given as never }))).message).toMatch(
+      /^idempotencyKey must/,
+    );
+  expect(await owners().delete(id)).toMatchObject({ name: null });
 });
 
 test.each([undefined, null, [2], { id: 2 }, true, '', Number.NaN, () => 2])('%p is no identifier', async (id) => {
