@@ -30,7 +30,7 @@ const FIXED = /^(?:\[[^\]]+\]|\d{1,3}(?:\.\d{1,3}){3}|(?:.+\.)?localhost)$/;
 function refuseOtherHosts({ headers }: IncomingMessage, { allowedHosts, publicUrl }: AdmissionOptions): void {
   // Browsers always send a host.
   if (headers.host === undefined || allowedHosts.includes('*')) return;
-  const name = headers.host.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '');
+  const name = headers.host.toLowerCase().replace(/\.?(?::\d*)?$/, '');
   if (FIXED.test(name) || allowedHosts.some((known) => known.toLowerCase() === name)) return;
   if (publicUrl !== '' && new URL(publicUrl).hostname === name) return;
   throw new Problem(
@@ -63,7 +63,7 @@ const isNavigation = (request: IncomingMessage): boolean =>
 function isOwn(origin: string, { headers: { host = '' } }: IncomingMessage, publicUrl: string): boolean {
   if (publicUrl !== '' && new URL(publicUrl).origin === origin) return true;
   const urls = ['http', 'https'].map((scheme) => `${scheme}://${host}`);
-  return host !== '' && urls.some((url) => URL.canParse(url) && new URL(url).origin === origin);
+  return urls.some((url) => URL.canParse(url) && new URL(url).origin === origin);
 }
 
 function otherSite(header: string, from?: string): Problem {

@@ -261,7 +261,7 @@ let sliceEnd = 0;
 let begun = 0;
 let workBefore: Promise<void> = Promise.resolve();
 
-/** Begins long work one after the other. After a slice of time, those who have waited meanwhile are served in a turn of their own. */
+/** Long work begins one after the other: after each slice of time, a turn is for those who have waited meanwhile. */
 export async function ownTurn(caller: Caller): Promise<void> {
   if (begun === 0) sliceEnd = performance.now() + SLICE;
   begun += 1;
@@ -272,7 +272,7 @@ export async function ownTurn(caller: Caller): Promise<void> {
 }
 
 async function afterWork(): Promise<void> {
-  // Comes when the work that has just begun waits for something.
+  // Runs when the work that has just begun waits for something.
   await new Promise<void>((resolve) => process.nextTick(resolve));
   if (performance.now() >= sliceEnd) {
     await nextTurn();

@@ -66,7 +66,6 @@ function whyNot(error: unknown, { host, port }: Settings): string {
     EADDRINUSE: `Port ${port} of ${host} is in use; set PORT to a free one, or to 0`,
     EACCES: `This user may not use port ${port}; set PORT to a number above 1023`,
     EADDRNOTAVAIL: `HOST is "${host}", which is not an address of this machine`,
-    ENOTFOUND: `HOST is "${host}", a name that cannot be resolved`,
   };
   return reasons[codeOf(error)] ?? `Cannot listen on ${host}, port ${port}: ${String(error)}`;
 }

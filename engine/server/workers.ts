@@ -10,7 +10,7 @@ import { StartError } from '../problem.ts';
 import { parseAddress, shareOf } from '../storage/postgres/address.ts';
 import { WORKER_VARIABLE } from '../process.ts';
 import { listen } from './listener.ts';
-import { forHost, type Serving } from './serve.ts';
+import { forHost } from './serve.ts';
 
 /** Milliseconds before an ended worker is started again; doubled each time that it ends soon. */
 const FIRST_DELAY = 100;
@@ -62,10 +62,7 @@ const isReady = (message: unknown): message is Ready =>
   typeof message === 'object' && message !== null && 'url' in message;
 
 /** In the first process. undefined if no worker could start; the worker has printed why. */
-export async function serveByWorkers(
-  settings: Settings,
-  count: number,
-): Promise<(Ready & Pick<Serving, 'close'>) | undefined> {
+export async function serveByWorkers(settings: Settings, count: number) {
   const shares = sharesOf(settings, process.env, count);
   if (forHost(settings).rateLimit !== Infinity)
     void new (await import('rate-limiter-flexible')).RateLimiterClusterMaster();
@@ -86,10 +83,7 @@ export async function serveByWorkers(
       if (isStopping || !serves) return;
       const wait = performance.now() - began > STEADY ? FIRST_DELAY : delay;
       log.error({ worker: number, code, signal, milliseconds: wait }, 'a worker ended and is started again');
-      const again = (): void => {
-        if (!isStopping) start(number, Math.min(2 * wait, LONGEST_DELAY));
-      };
-      setTimeout(again, wait);
+      setTimeout(() => isStopping || start(number, Math.min(2 * wait, LONGEST_DELAY)), wait);
     });
     return worker;
   }
