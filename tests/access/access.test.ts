@@ -119,12 +119,18 @@ test.each([
     'purchases',
     { customer: { name: 'x' } },
     '/customer/id',
-    '"customer" can only link an existing record here; send its "id"',
+    'You may not create a Customer here; link an existing one by its "id"',
+  ],
+  [
+    'purchases',
+    { customer: { id: 1, name: 'x' } },
+    '/customer/name',
+    'Customer 1 is only linked, as you may not change it, and differs from this: leave the key out',
   ],
   ['purchases', { customer: { id: null } }, '/customer/id', '"id" must be an identifier: an integer from 1 to 2^53-1'],
 ] as const)('%s: PUT of a purchase %j is a fault at %s', async (name, body, pointer, message) => {
-  const { status, text } = await ask(name, 'PUT /api/purchases/1', body);
-  expect([status, JSON.parse(text).errors[0]]).toEqual([422, expect.objectContaining({ pointer, message })]);
+  const { text } = await ask(name, 'PUT /api/purchases/1', body);
+  expect(JSON.parse(text)).toMatchObject({ errors: [{ pointer, message }] });
 });
 
 test.each(['Basic cm9vdDpyb290', 'Digest username="root"', 'root', ''])(

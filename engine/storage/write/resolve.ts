@@ -436,8 +436,9 @@ function isLeaving({ existing, released }: WriteSession, type: RecordType, refer
 
 function refuseLinked(session: WriteSession, subject: Pick<Node, 'type' | 'identifier'>, pointer: string): void {
   const { type } = subject;
-  const canUpdate = type.operations.has('update') && can(session.rights, type, 'update');
-  const how = canUpdate ? 'change it at its own path, or leave the key out' : 'leave the key out';
-  const message = `${nameOf(subject)} is only linked here and differs from this: ${how}`;
+  const mayUpdate = can(session.rights, type, 'update');
+  const own = type.operations.has('update') && mayUpdate ? 'change it at its own path, or ' : '';
+  const why = mayUpdate ? 'is only linked here' : 'is only linked, as you may not change it,';
+  const message = `${nameOf(subject)} ${why} and differs from this: ${own}leave the key out`;
   refuse(session, 'link-conflict', pointer, 'link-only', message);
 }
