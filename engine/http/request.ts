@@ -354,7 +354,7 @@ const DRAIN_MS = 10_000;
 
 /** Closing a connection with unread bytes resets it, and the client may lose the answer (RFC 9112, 9.6). */
 export function drainBody(request: IncomingMessage): void {
-  if (request.complete || !hasBody(request)) return;
+  if (!hasBody(request)) return;
   request.once('close', destroyLater(request.socket));
   request.resume();
 }

@@ -37,7 +37,7 @@ export function countWorkers({ workers, databaseUrl }: Settings): number {
 
 function sharesOf(settings: Settings, environment: NodeJS.ProcessEnv, count: number): Record<string, string> {
   const { memoryLimit, databaseUrl, readUrl } = settingsTable;
-  const isAutomatic = [undefined, '', memoryLimit.default].includes(environment[memoryLimit.name]);
+  const isAutomatic = (environment[memoryLimit.name] || memoryLimit.default) === memoryLimit.default;
   const share = isAutomatic ? automaticLimit(count) : Math.floor(settings.memoryLimit / count);
   if (memoryLimit.parse(String(share)) === undefined)
     throw new StartError(
