@@ -46,7 +46,7 @@ export function createHandler(routesOf: (request: IncomingMessage) => RoutesByRo
       throw new Problem('uri-too-long', `The URL has ${url.length} characters; at most ${urlLimit} are allowed`);
     // Browsers send preflight requests without a token.
     if (guarded && answers.isPreflight(request)) return { status: 204, headers: {}, body: undefined };
-    const { route, identifier } = findRoute(routesOf(request), target.path);
+    const { route, identifier } = findRoute(routesOf(request), target);
     if (method === 'OPTIONS') return route.options;
     const { serve, mediaTypes, label } = route.offers.get(method) ?? refuseMethod(method, route);
     if (watched) watched.label = label;

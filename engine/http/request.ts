@@ -7,6 +7,7 @@ import { COUNT_MODES, type CountMode } from '../descriptor/descriptor.ts';
 import type { AddressOf } from '../edge/admission.ts';
 import type { Budget, Share } from '../edge/budget.ts';
 import { type Caller, CallerGone, type Position } from '../edge/caller.ts';
+import { invalidJson } from '../json/json.ts';
 import { shortened } from '../names.ts';
 import type { Body } from '../operations/write.ts';
 import type { OperationContext, Preconditions } from '../operations/operation.ts';
@@ -226,6 +227,8 @@ export function contentReader({ bodyLimit: limit }: Pick<Settings, 'bodyLimit'>,
     if (isTaken) requireBodyType(request, accepted);
     if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
     const content = parsedInFront(request) ?? (await readBytes(request, caller, limit));
+    if (isTaken && content === NO_CONTENT)
+      throw invalidJson('Other middleware has read the body before; mount the handler of the records in front of it');
     if (!isTaken && ('parsed' in content || content.length > 0)) throw unexpected(request);
     return content;
   };

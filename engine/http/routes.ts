@@ -12,7 +12,7 @@ import { type Answer, type HeaderMap, readAnswer, writeAnswer } from './answer.t
 import { readCsv, readNdjson, textOfLines } from './lines.ts';
 import { linkedList, SUMMARY, summaryServer } from './lists.ts';
 import * as requests from './request.ts';
-import type { Content, Exchange, ServeOperation, Server, Service } from './request.ts';
+import type { Content, Exchange, ServeOperation, Server, Service, Target } from './request.ts';
 
 // Adapters: each makes the arguments of an operation from a request, and an answer from its result.
 
@@ -184,18 +184,19 @@ function routeOf(service: Service, bindings: readonly Binding[], path: Operation
 export const isBelow = (path: string, root: string): boolean => path.startsWith(root) || path === root.slice(0, -1);
 
 /** The path is split before it is unescaped, since an encoded slash separates nothing. */
-export function findRoute(all: RoutesByRoot, path: string): { readonly route: Route; readonly identifier: string } {
+export function findRoute(all: RoutesByRoot, target: Target): { readonly route: Route; readonly identifier: string } {
+  const { path } = target;
   const routes = all.find(({ root }) => isBelow(path, root)) ?? all[0];
   const { root } = routes;
-  if (!path.startsWith(root)) throw pathProblem(path, knownPaths(routes));
+  if (!path.startsWith(root)) throw pathProblem(target, knownPaths(target, routes));
   const slash = path.indexOf('/', root.length);
   const found = routes.get(unescaped(path.slice(root.length, slash < 0 ? undefined : slash)));
   if (found !== undefined && slash < 0) return { route: found.collection, identifier: '' };
   const last = slash < 0 ? '' : path.slice(slash + 1);
-  if (found === undefined || last === '' || last.includes('/')) throw unknownPath(path, routes);
+  if (found === undefined || last === '' || last.includes('/')) throw unknownPath(target, routes);
   const identifier = unescaped(last);
   if (!identifier.startsWith('$')) return { route: found.item, identifier };
-  if (identifier !== SUMMARY || found.summary.offers.size === 0) throw unknownPath(path, routes);
+  if (identifier !== SUMMARY || found.summary.offers.size === 0) throw unknownPath(target, routes);
   return { route: found.summary, identifier: '' };
 }
 
@@ -208,21 +209,21 @@ function unescaped(text: string): string {
   }
 }
 
-function unknownPath(path: string, routes: Routes): Problem {
+function unknownPath(target: Target, routes: Routes): Problem {
   const { root } = routes;
-  const [type = '', ...rest] = path.slice(root.length).split('/', 3).map(unescaped);
+  const [type = '', ...rest] = target.path.slice(root.length).split('/', 3).map(unescaped);
   const near = routes.get(type) ? type : nearest(type, routes.paths());
-  if (near === undefined) return pathProblem(path, knownPaths(routes));
+  if (near === undefined) return pathProblem(target, knownPaths(target, routes));
   const [step = ''] = rest;
   const last = step.startsWith('$') && routes.get(near)?.summary.offers.size ? SUMMARY : '{id}';
-  const suggestion = rest.every((one) => one === '') ? root + near : `${root}${near}/${last}`;
-  return pathProblem(path, `; did you mean "${suggestion}"?`);
+  const suggestion = rest.every((one) => one === '') ? near : `${near}/${last}`;
+  return pathProblem(target, `; did you mean "${target.base}${root}${suggestion}"?`);
 }
 
-function knownPaths({ root, paths: pathsOf }: Routes): string {
-  const paths = pathsOf().map((path) => root + path);
+function knownPaths({ base }: Target, { root, paths: pathsOf }: Routes): string {
+  const paths = pathsOf().map((path) => base + root + path);
   return `; records are at ${paths.slice(0, 20).join(', ')}${paths.length > 20 ? ', …' : ''}`;
 }
 
-const pathProblem = (path: string, hint: string): Problem =>
-  new Problem('path-not-found', `There is nothing at "${shortenedPath(path)}"${hint}`);
+const pathProblem = (target: Target, hint: string): Problem =>
+  new Problem('path-not-found', `There is nothing at "${shortenedPath(requests.fullPath(target))}"${hint}`);

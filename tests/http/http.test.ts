@@ -182,6 +182,18 @@ describe("app.use('/elsewhere', express.json(), engine.handler)", () => {
   });
 
   test('answers what it lacks within its own paths', async () => {
-    await supertest(app).get('/elsewhere/api/gadget').expect(404).expect('content-type', 'application/problem+json');
+    const { body } = await supertest(app).get('/elsewhere/api/gadget').expect(404);
+    expect(body.detail).toBe('There is nothing at "/elsewhere/api/gadget"; did you mean "/elsewhere/api/gadgets"?');
+    const { body: other } = await supertest(app).get('/elsewhere/api/x').expect(404);
+    expect(other.detail).toMatch(
+      /^There is nothing at "\/elsewhere\/api\/x"; records are at \/elsewhere\/api\/\w+, \/elsewhere/,
+    );
+  });
+
+  test.each(['post', 'put'] as const)('says that a body was read in front: %s', async (method) => {
+    const reads = express().use((request, _, next) => void request.resume().once('end', next), engine.handler);
+    const path = method === 'post' ? '/api/gadgets' : '/api/gadgets/1';
+    const { body } = await supertest(reads)[method](path).send({ name: 'x' });
+    expect([body.status, body.detail]).toEqual([400, expect.stringMatching(/^Other middleware has read the body/)]);
   });
 });
