@@ -2,7 +2,6 @@ import { createServer, get, type IncomingHttpHeaders, type IncomingMessage, type
 import type { AddressInfo } from 'node:net';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { Budget, createSlowReaders } from '../../engine/edge/budget.ts';
-
 import { createCors, createHead, send } from '../../engine/http/answer.ts';
 import { exchange } from '../support/exchange.ts';
 import { startTestServer, useServer } from '../support/server.ts';

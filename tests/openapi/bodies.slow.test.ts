@@ -8,15 +8,10 @@ import { changeExample, creationExample, recordExample } from '../../engine/open
 import { schemasOf } from '../support/openapi/schemas.ts';
 import { drawn } from '../support/sample.ts';
 import { randomBody } from '../support/random-body.ts';
-import { fixtureSchemas, wideSchema } from '../support/schemas.ts';
+import { documentedSchemas } from '../support/schemas.ts';
 import fc from '../support/fast-check.ts';
 
-const folders = [
-  { name: 'schema', directory: 'tests/fixtures/store' },
-  ...fixtureSchemas,
-  { name: 'wide', directory: wideSchema() },
-];
-const checked = folders.map(({ name, directory }) => ({ name, schema: checkSchema(directory).schema }));
+const checked = documentedSchemas().map(({ name, directory }) => ({ name, schema: checkSchema(directory).schema }));
 
 function bodiesOf(type: RecordType): readonly JsonObject[] {
   const good = [creationExample(type), changeExample(type), recordExample(type), {}, { noSuchKey: 1 }];

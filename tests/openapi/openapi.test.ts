@@ -4,15 +4,10 @@ import { createDocument } from '../../engine/openapi/document.ts';
 import { type ProblemCode, problemKinds } from '../../engine/problem.ts';
 import { loadModel } from '../support/model.ts';
 import { schemasOf } from '../support/openapi/schemas.ts';
-import { fixtureSchemas, wideSchema } from '../support/schemas.ts';
+import { documentedSchemas } from '../support/schemas.ts';
 
 const ABOUT = { title: 'Records', version: '1.2.3' };
-const folders = [
-  { name: 'schema', directory: 'tests/fixtures/store' },
-  ...fixtureSchemas,
-  { name: 'wide', directory: wideSchema() },
-];
-const models = folders.map(({ name, directory }) => ({ name, model: loadModel(directory) }));
+const models = documentedSchemas().map(({ name, directory }) => ({ name, model: loadModel(directory) }));
 const documentOf = (model: Model): JsonObject => createDocument(model, ABOUT);
 
 const shipped = documentOf(loadModel('tests/fixtures/store'));

@@ -3,15 +3,10 @@ import { createDocument } from '../../engine/openapi/document.ts';
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { exchange } from '../support/exchange.ts';
 import { loadModel } from '../support/model.ts';
-import { fixtureSchemas, wideSchema } from '../support/schemas.ts';
+import { documentedSchemas } from '../support/schemas.ts';
 import { useServer } from '../support/server.ts';
 
 const ABOUT = { title: 'Records', version: '1.2.3' };
-const folders = [
-  { name: 'schema', directory: 'tests/fixtures/store' },
-  ...fixtureSchemas,
-  { name: 'wide', directory: wideSchema() },
-];
 
 const membersOf = (value: JsonValue | undefined): JsonObject => (isObject(value) ? value : {});
 const schemasOf = (document: JsonObject): JsonObject => membersOf(membersOf(document['components'])['schemas']);
@@ -28,7 +23,7 @@ const NEWER = 'const examples not prefixItems if dependentRequired exclusiveMini
 const inSchemas = (way: readonly string[]): boolean =>
   way.includes('schema') || (way[1] === 'schemas' && way.at(-1) !== 'properties');
 
-describe.each(folders)('$name', ({ directory }) => {
+describe.each(documentedSchemas())('$name', ({ directory }) => {
   const model = loadModel(directory);
   const simple = createDocument(model, ABOUT, 'simple');
   const all = [...within(simple)];

@@ -1,22 +1,19 @@
 /** Clients that read whole lists slowly do not keep others waiting. */
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import Database from 'better-sqlite3';
 import { ask } from '../support/ask.ts';
 import { databaseKind, fileOf } from '../support/databases.ts';
+import { dial } from '../support/raw.ts';
 import { startTestServer } from '../support/server.ts';
 
 const LISTS = 6;
 
 /** Sends a request, and reads nothing of the response once it has begun. */
-const unread = (url: string, path: string): Promise<Socket> =>
-  new Promise((resolve, reject) => {
-    const { hostname, port } = new URL(url);
-    const socket = connect(Number(port), hostname, () => {
-      socket.write(`GET ${path} HTTP/1.1\r\nHost: ${hostname}:${port}\r\n\r\n`);
-      resolve(socket);
-    });
-    socket.once('readable', () => undefined).on('error', reject);
-  });
+async function unread(url: string, path: string): Promise<Socket> {
+  const socket = await dial(url);
+  socket.once('readable', () => undefined).write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`);
+  return socket;
+}
 
 (databaseKind === 'sqlite' ? test : test.skip)('a search begins while whole lists wait', async () => {
   const server = await startTestServer({

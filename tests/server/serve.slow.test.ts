@@ -2,11 +2,11 @@ import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-import { closed } from '../support/raw.ts';
-import { type Environment, type Running, useCompiled } from '../support/compiled.ts';
+import { closed, dial } from '../support/raw.ts';
+import { type Environment, type Running, urlOf, useCompiled } from '../support/compiled.ts';
 import { exchange } from '../support/exchange.ts';
 import { startTestServer, useServer } from '../support/server.ts';
 import { until } from '../support/leaving.ts';
@@ -17,14 +17,11 @@ const JSON_BODY = { 'content-type': 'application/json' };
 const directory = mkdtempSync(join(tmpdir(), 'records-'));
 const compiled = useCompiled();
 
-/** A connection on which a test writes what it likes. `received` is all that has come back. */
+/** `received` is all that has come back. */
 async function open(url: string): Promise<{ socket: Socket; received: () => string }> {
-  const { hostname, port } = new URL(url);
-  const socket = connect(Number(port), hostname);
+  const socket = await dial(url);
   let text = '';
-  socket.setEncoding('latin1').on('data', (piece: string) => (text += piece));
-  socket.on('error', () => socket.destroy());
-  await once(socket, 'connect');
+  socket.on('data', (piece: string) => (text += piece));
   return { socket, received: () => text };
 }
 
@@ -112,13 +109,6 @@ const run = (file: string, options: readonly string[], environment: Environment 
 const serve = (environment: Environment = {}): Running => run('server.js', [], environment);
 const records = (options: readonly string[], environment: Environment = {}): Running =>
   run('engine/cli.js', options, environment);
-
-async function urlOf({ child, out, err }: Running): Promise<string> {
-  await Promise.race([once(child.stdout, 'data'), once(child, 'close')]);
-  const url = /http:\/\/[\d.]+:\d+/.exec(out())?.[0];
-  if (url === undefined) throw new Error(`the service did not start: ${out()}${err()}`);
-  return url;
-}
 
 describe('the process', () => {
   test.each(['SIGTERM', 'SIGINT'] as const)('%s answers what is open, and ends with 0', async (signal) => {

@@ -88,7 +88,6 @@ export const view = (search: string, type = book): View => queriesOf(type, ALL_R
 export const orderText = (order: readonly OrderBy[]): string =>
   order.map(({ path, descending }) => `${path.name}${descending ? ' desc' : ''}`).join(', ');
 
-/** `pages gt 5` */
 /** `title eq "a"`, `any(title eq "a"; pages gt 1)`, `books some(title eq "a", pages gt 1)`, `books count gte 3`. */
 export function filterText(condition: Filter): string {
   const all = (conditions: readonly Filter[]): string => conditions.map(filterText).join(', ');

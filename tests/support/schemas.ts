@@ -27,7 +27,7 @@ const KINDS = [
   'type: any',
 ] as const;
 
-export function wideSchema(count = 200): string {
+function wideSchema(count = 200): string {
   const fields = Array.from({ length: count }, (_, index) => `  field_${index}: { ${KINDS[index % KINDS.length]} }`);
   return writeSchema({ wide: `type: Wide\nfields:\n${fields.join('\n')}\n` });
 }
@@ -41,3 +41,9 @@ export function manyTypes(count = 300): string {
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`kind-${index}`, descriptor(index)])),
   );
 }
+
+export const documentedSchemas = (): readonly { readonly name: string; readonly directory: string }[] => [
+  { name: 'schema', directory: 'tests/fixtures/store' },
+  ...fixtureSchemas,
+  { name: 'wide', directory: wideSchema() },
+];
