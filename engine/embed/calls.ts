@@ -13,7 +13,7 @@ import { entityTag, get, list, onceOf, parseIdentifier, withCurrentModel } from 
 import type { ListResult } from '../operations/operation.ts';
 import { isGranted, type OperationEntry, OPERATIONS } from '../operations/table.ts';
 import { create, deleteOne, NO_BODY, readBody, textOf, update, updateMany } from '../operations/write.ts';
-import { faultyRequest, Problem } from '../problem.ts';
+import { type Fault, faultyRequest, Problem, reworded } from '../problem.ts';
 import { operatorsByName } from '../query/operators.ts';
 import type { Parameter, Parameters } from '../query/parameters.ts';
 import { DRY_RUN } from '../query/resolve.ts';
@@ -66,7 +66,9 @@ export function inProcessCalls(budget: Budget, served: () => Client) {
       return await serveCall(served, type, name, call, caller);
     } catch (error) {
       // CallerGone is about connections: programs get their signal's reason.
-      throw error instanceof CallerGone ? signal?.reason : error;
+      if (error instanceof CallerGone) throw signal?.reason;
+      const word = (fault: Fault): Fault => ({ ...fault, message: inOptions(fault.message, HEADERS) });
+      return await reworded(() => Promise.reject(error), word);
     } finally {
       caller.release();
     }
@@ -158,6 +160,22 @@ export function typeOf({ types }: Model, name: string, rights = ALL_RIGHTS): Rec
   const known = [...types.keys()].filter((one) => canRead(rights, one));
   const text = String(name);
   throw new Problem('path-not-found', `There is no type "${shortened(text)}"${didYouMean(text, known)}`);
+}
+
+const HEADERS: ReadonlyMap<string, string> = new Map([
+  ['If-Match', 'ifMatch'],
+  ['Idempotency-Key', 'idempotencyKey'],
+]);
+
+/** Names options in place of parameters and headers: `_cnd[zone.name][like]` is `where.zone.name.like`. */
+export function inOptions(message: string, headers: ReadonlyMap<string, string>): string {
+  return message.replaceAll(/_cnd(?:\[[^\]]*\])+|If-Match|Idempotency-Key/g, (name) => {
+    const [first, ...rest] = [...name.matchAll(/\[([^\]]*)\]/g)].map(([, step = '']) => step);
+    if (first === undefined) return headers.get(name) ?? name;
+    if (first === 'limit') return rest[0] === '0' ? 'offset' : 'limit';
+    if (first === 'orderBy') return 'order';
+    return ['where', first, ...rest].filter((step) => step !== '').join('.');
+  });
 }
 
 // The options of a call as the parameters of a query.
@@ -268,8 +286,9 @@ function filtersOf(steps: readonly string[], value: FilterValue | undefined): re
   if (Array.isArray(value)) {
     if (value.length === 0) throw wrong(steps, 'is an empty list, which cannot be asked for');
     // Objects are the items of a group, and values are those to compare with. With indices, a text is one value.
-    const isGroup = value.every(isPlain);
-    const among = isGroup || steps.at(-1) === 'in' ? steps : [...steps, 'in'];
+    const isIn = steps.at(-1) === 'in';
+    const isGroup = !isIn && value.every(isPlain);
+    const among = isGroup || isIn ? steps : [...steps, 'in'];
     return value.flatMap((item: FilterValue, index) => {
       const at = [...among, String(index)];
       return isGroup ? filtersOf(at, item) : [condition(at, scalarText(at, item))];

@@ -1,7 +1,7 @@
 /** The tools for agents, the same for any number of record types, and the server that offers them. */
 import { ProtocolError, ProtocolErrorCode, Server, type Tool } from '@modelcontextprotocol/server';
 import { byName, describeField, describeRelation, describeType } from '../describe/describe.ts';
-import { type Call, type CallName, type CallResult, typeOf } from '../embed/calls.ts';
+import { type Call, type CallName, type CallResult, inOptions, typeOf } from '../embed/calls.ts';
 import { isObject, type JsonObject, type JsonValue, kindOf } from '../json/json.ts';
 import type { Model } from '../model/model.ts';
 import { namedUniques } from '../model/rights.ts';
@@ -369,7 +369,7 @@ function nextStep({ code, status, message, errors, retryAfter }: Problem, { with
 function faultInTools(fault: Fault): object {
   const { parameter, header, ...rest } = fault as Fault & { readonly parameter?: string; readonly header?: string };
   const name = parameter ?? header;
-  return { argument: name === undefined ? undefined : argumentOf(name), ...rest, message: inTools(fault.message) };
+  return { argument: name === undefined ? undefined : inTools(name), ...rest, message: inTools(fault.message) };
 }
 
 const HEADERS: ReadonlyMap<string, string> = new Map([
@@ -377,13 +377,4 @@ const HEADERS: ReadonlyMap<string, string> = new Map([
   ['Idempotency-Key', 'idempotency_key'],
 ]);
 
-/** `_cnd[zone.name][like]` is `where.zone.name.like`. */
-function argumentOf(name: string): string {
-  if (!/^_cnd(?:\[[^\]]*\])*$/.test(name)) return HEADERS.get(name) ?? name;
-  const [first = '', ...rest] = [...name.matchAll(/\[([^\]]*)\]/g)].map(([, step = '']) => step);
-  if (first === 'limit') return rest[0] === '0' ? 'offset' : 'limit';
-  if (first === 'orderBy') return 'order';
-  return ['where', first, ...rest].filter((step) => step !== '').join('.');
-}
-
-const inTools = (message: string): string => message.replaceAll(/_cnd(?:\[[^\]]*\])+/g, argumentOf);
+const inTools = (message: string): string => inOptions(message, HEADERS);

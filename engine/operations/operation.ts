@@ -192,7 +192,7 @@ export function preconditionOf({ ifMatch, ifNoneMatch: known }: Preconditions, m
   const onlyCreates = known !== undefined && isAny(known);
   if (expected === undefined && mode === 'required' && !onlyCreates)
     return () => {
-      const message = 'This record can only be changed with If-Match: send the ETag that GET of the same URL returned';
+      const message = 'This record can only be changed with If-Match: send the entity tag that it had when you read it';
       throw preconditionRequired(IF_MATCH, message);
     };
   // `If-Match: *` only demands that there is a record, which each write does anyway.
@@ -250,7 +250,7 @@ export function wrongTag(pointer: string, tag: JsonValue | undefined): readonly 
   return [{ pointer: `${pointer}/${ITEM_TAG}`, code: 'format', message }];
 }
 
-const NO_MATCH = 'If-Match does not name the current entity tag of this URL; read it again';
+const NO_MATCH = 'If-Match does not name the current entity tag; read it again';
 const WEAK =
   'If-Match compares strong entity tags only (RFC 9110, 13.1.1), and this one is weak: a proxy has put W/ in front of it, as those do that compress or change responses. Turn that off there for this service, which compresses by itself (nginx: "gzip off;"), and read the record again';
 

@@ -149,8 +149,7 @@ export function resolveCursor(query: ListQuery, { plain, faults }: QueryReading)
   const complain = complainAbout(faults, direction);
   if (after !== undefined && before !== undefined)
     return complain('contradiction', 'Give either after or before, not both');
-  if (query.limit === undefined)
-    return complain('needs-limit', `${direction} needs a limit: _cnd[limit]=0&_cnd[limit]=20`);
+  if (query.limit === undefined) return complain('needs-limit', `${direction} needs a limit: _cnd[limit][1]=20`);
   if (query.offset > 0) return complain('contradiction', `${direction} replaces the offset, which must be 0`);
   const isCursor = text.length <= MAX_CURSOR_LENGTH && /^[\w-]+$/.test(text);
   const content = isCursor ? parsedJson(Buffer.from(text, 'base64url').toString()) : undefined;
