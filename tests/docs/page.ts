@@ -1,6 +1,6 @@
 /** A page of the documentation as its reader follows it, from top to bottom, in an empty folder. */
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -92,7 +92,6 @@ export class Reader {
 
   async close(): Promise<void> {
     await this.serving?.close();
-    rmSync(this.folder, { recursive: true });
   }
 
   async follow({ block, shown }: Step): Promise<Output> {

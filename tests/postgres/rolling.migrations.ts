@@ -1,16 +1,7 @@
 /** A rolling deploy and its way back, command by command, on three instances under load: no request fails. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { freePort } from '../support/free-port.ts';
@@ -95,7 +86,6 @@ class Deployment {
   remove(): void {
     for (const file of readdirSync(join(this.directory, 'run')).filter((name) => name.endsWith('.pid')))
       kill(Number(readFileSync(join(this.directory, 'run', file), 'utf8')));
-    rmSync(this.directory, { recursive: true });
   }
 }
 

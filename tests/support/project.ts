@@ -59,10 +59,7 @@ export async function createProject(files: Files, shown?: string, kind?: Databas
         await serving(async () => undefined);
       }
     },
-    remove: async () => {
-      rmSync(directory, { recursive: true });
-      await database.remove();
-    },
+    remove: () => database.remove(),
   };
 }
 

@@ -1,6 +1,6 @@
 /** What two public linters say of OpenAPI documents, under their strictest rules. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { JsonObject } from '../../engine/json/json.ts';
@@ -80,14 +80,10 @@ async function inFolder<T>(
   use: (folder: string, files: readonly string[]) => Promise<T>,
 ): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), 'lint-'));
-  try {
-    for (const [name, document] of Object.entries(documents))
-      await writeFile(join(folder, `${name}.json`), JSON.stringify(document));
-    const files = Object.keys(documents).map((name) => `${name}.json`);
-    return await use(folder, files);
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  for (const [name, document] of Object.entries(documents))
+    await writeFile(join(folder, `${name}.json`), JSON.stringify(document));
+  const files = Object.keys(documents).map((name) => `${name}.json`);
+  return await use(folder, files);
 }
 
 /** By the name of the document, what is found in any of them. */
