@@ -181,7 +181,7 @@ function columnsOf({ identifier, fields, relations }: RecordType, limits: BodyLi
 }
 
 /** A fault in a link is one of its column, and null is an empty cell. */
-function inCells(fault: Fault, { relations }: RecordType): Fault {
+function inCells(fault: Fault, { relations }: RecordType, columns: readonly string[]): Fault {
   if (!('pointer' in fault)) return fault;
   const [index, name = ''] = unescapedSteps(fault.pointer);
   const link = relations.get(name)?.target;
@@ -190,7 +190,8 @@ function inCells(fault: Fault, { relations }: RecordType): Fault {
     link && isWrong
       ? `"${name}" must be the ${link.identifier.name} of a ${link.name}: an integer from 1 to 2^53-1`
       : fault.message;
-  const message = fault.code === 'null' ? `An empty cell is null, but ${plain}` : plain;
+  const isEmpty = fault.code === 'null' || (fault.code === 'required' && columns.includes(name));
+  const message = isEmpty ? `An empty cell is null, but ${plain}` : plain;
   return { ...fault, message, pointer: link ? `/${index}/${escapeStep(name)}` : fault.pointer };
 }
 
@@ -282,7 +283,7 @@ export function readCsv(text: string, asked: RecordType, limits: BodyLimits, rig
     if (kept.size > 0) reader.raw.set(body as JsonObject, kept);
     reader.add(line, { body, tag: undefined });
   }
-  return reader.body((fault) => inCells(fault, type));
+  return reader.body((fault) => inCells(fault, type, names));
 }
 
 const firstLine = (columns: CsvColumns): string =>

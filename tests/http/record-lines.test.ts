@@ -289,6 +289,15 @@ test.each([
   expect(stored.text.replaceAll(/(^|\n)\w+,/g, '$1')).toBe('code,count\r\na,2\r\nb,4\r\nc,3\r\n');
 });
 
+test.each([
+  ['code', 'code,count\n,1\n', /^Line 2: An empty cell is null, but "code" is required: on=/],
+  ['code', 'count\n1\n', /^Line 2: "code" is required: on=/],
+  ['count,group', 'count,group\n1,\n', /^Line 2: An empty cell is null, but "group" is required: on=/],
+])('POST ?on=%s of %j says which cell is empty', async (on, body, detail) => {
+  const answer = await send(`POST /api/rows?on=${on}`, CSV, body);
+  expect([answer.status, bodyOf(answer).detail]).toEqual([422, expect.stringMatching(detail)]);
+});
+
 test('other media types are refused with those that are taken', async () => {
   const answer = await send('POST /api/rows', 'text/plain', 'text\na\n');
   expect([answer.status, answer.headers['accept']]).toEqual([415, 'application/json, application/x-ndjson, text/csv']);
