@@ -9,7 +9,7 @@ import { kindOf, textFault } from '../json/json.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { ALL_RIGHTS, can, canRead } from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';
-import { entityTag, get, list, onceOf, parseIdentifier, withCurrentModel } from '../operations/operation.ts';
+import { get, list, onceOf, parseIdentifier, withCurrentModel } from '../operations/operation.ts';
 import type { ListResult } from '../operations/operation.ts';
 import { isGranted, type OperationEntry, OPERATIONS } from '../operations/table.ts';
 import { create, deleteOne, NO_BODY, readBody, textOf, update, updateMany } from '../operations/write.ts';
@@ -322,12 +322,12 @@ export function collectionOf<R extends object>(
   ask: (name: CallName, call: Call) => Promise<CallResult>,
 ): RecordCollection<R> {
   const record = async (name: CallName, call: Call): Promise<R> => {
-    const { json } = await ask(name, call);
+    const { json, tag } = await ask(name, call);
     // A retry by idempotency key.
     if (json === undefined)
       throw new Problem('record-not-found', `This ${name} was done before, and its record is no longer there`);
     const found = JSON.parse(json) as R;
-    if (name !== 'delete') TAGS.set(found, entityTag(json));
+    if (tag !== undefined) TAGS.set(found, tag);
     return found;
   };
   const several = async <T = R>(name: CallName, call: Call): Promise<CallResult & { readonly all: readonly T[] }> => {
