@@ -1,4 +1,4 @@
-/** Reads a database URL, and takes the engine's own parameters out of it. */
+/** Parses database URLs and removes the engine's own parameters. */
 import { didYouMean } from '../../names.ts';
 import { onOrOff, wholeNumber } from '../../settings/settings.ts';
 import { StartError } from '../../problem.ts';
@@ -11,7 +11,7 @@ export interface PostgresAddress {
   readonly prepared: boolean;
   /** Milliseconds that a write waits for a row. */
   readonly lockTimeout: number;
-  /** For messages: without the password. */
+  /** Host, port and database, for messages. */
   readonly shown: string;
 }
 
@@ -40,7 +40,7 @@ export function parseAddress(text: string): PostgresAddress {
   return address;
 }
 
-/** One address for each host, in the order of the URL. `setting` is the name of the setting. */
+/** Returns an address for each host, in the order of the URL. `setting`: its name. */
 export function parseAddresses(text: string, setting: string): readonly PostgresAddress[] {
   return urlsIn(text, setting).map((url) => addressOf(url, setting));
 }
@@ -69,7 +69,7 @@ function addressOf(url: URL, setting: string): PostgresAddress {
   return { url: url.href, pool, prepared, lockTimeout, shown: `${url.host}${url.pathname}` };
 }
 
-/** The URL for each of several processes that share the connections of one. */
+/** Returns the URL with its pool divided among the processes. */
 export function shareOf(text: string, setting: string, processes: number): string {
   const [address = '', query] = text.split(/\?(.*)/s);
   const shared = new URLSearchParams(query);
@@ -78,7 +78,7 @@ export function shareOf(text: string, setting: string, processes: number): strin
   return `${address}?${shared}`;
 }
 
-/** `//USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE` has a URL for each host. */
+/** Splits `//USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE` into a URL per host. */
 function urlsIn(text: string, setting: string): readonly URL[] {
   const [, head = '', hosts = '', rest = ''] = /^([a-z]+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(text) ?? [];
   try {

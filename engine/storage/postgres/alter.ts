@@ -1,5 +1,5 @@
 /**
- * Changes of tables that clients of PostgreSQL do not notice: a trigger keeps a new column up to date while older rows are
+ * Changes PostgreSQL tables while clients use them: a trigger keeps a new column up to date while older rows are
  * filled in batches, indexes are built concurrently, checks are validated later, and the switch only changes names.
  */
 import { ENGINE_PREFIX, OPEN_COLUMN } from '../../model/model.ts';
@@ -64,7 +64,7 @@ export function alterTable(
       case 'dropColumn':
         return [droppedColumn(edit.name)];
       case 'dropIndex':
-        // A dropped column has dropped its indexes already.
+        // Dropping its column has dropped the index.
         return [taskOf('define', `drop index if exists ${quote(edit.name)}`)];
       case 'createIndex':
         return newIndex(edit.index);
@@ -93,7 +93,7 @@ export function alterTable(
   const changeDefault = (column: Column): Task =>
     alterColumn(column, column.default === null ? 'drop default' : `set default ${literal(column.default)}`);
 
-  /** Constraints are found by their column, since they keep their names when columns and tables get others. */
+  /** Finds constraints by column, since they keep their names when columns and tables are renamed. */
   function withoutConstraints(kind: 'f' | 'c', column: string): Task {
     const ofColumn = `select attnum from pg_attribute where attrelid = rel and attname = ${literal(column)}`;
     const sql = [
@@ -105,7 +105,7 @@ export function alterTable(
     return taskOf('define', sql);
   }
 
-  /** A check that was validated while clients write spares SET NOT NULL the rows. */
+  /** With a check validated while clients write, SET NOT NULL skips its scan. */
   function checked(condition: string): { readonly check: string; readonly tasks: readonly Task[] } {
     const check = quote(hiddenName());
     const tasks = [
@@ -128,7 +128,7 @@ export function alterTable(
     return [...tasks, taskOf('settle', `${alter} rename constraint ${check} to ${wanted}`)];
   }
 
-  /** NOT VALID holds for every later write; earlier rows had the same key, or have none. */
+  /** NOT VALID still checks later writes; earlier rows had the same key, or have none. */
   function links({ name, reference }: Column): readonly Task[] {
     if (!reference) return [];
     return [
@@ -160,7 +160,7 @@ export function alterTable(
     ];
   }
 
-  /** All columns of a table that are filled have one trigger, and are filled together. */
+  /** One trigger and one pass fill all new columns of a table. */
   function fill(): readonly Task[] {
     const key = quote(identifier);
     const read = filled.flatMap(({ from, reads }) => [from ?? [], reads ?? []]).flat();
@@ -196,7 +196,7 @@ export function alterTable(
     ];
   }
 
-  /** Unchanged indexes that go with a column which is replaced. */
+  /** Unchanged indexes that are lost when `column` is replaced. */
   const lostIndexes = (column: string): readonly TableIndex[] =>
     indexes.filter(
       ({ name, columns: all }) =>

@@ -1,4 +1,4 @@
-/** One connection to PostgreSQL, which parses each statement once, and whose statements can be cancelled. */
+/** A connection to PostgreSQL that prepares each statement once and can cancel the running statement. */
 import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
@@ -24,21 +24,21 @@ const NOTHING: Answered = { rows: [], changes: 0, tag: '' };
 
 interface ConnectionOptions {
   readonly prepared: boolean;
-  /** Milliseconds that a statement may take on the server; 0 means no limit. */
+  /** Milliseconds that a statement may run on the server; 0 means no limit. */
   readonly timeout: number;
   readonly positions: boolean;
-  /** Connections that are closed when they are released. */
+  /** Connections to close on release. */
   readonly outdated: WeakSet<Client>;
 }
 
-/** Sent with COMMIT: fails where the tables have changed, so that nothing is committed. */
+/** Sent with COMMIT: aborts the transaction if the tables have changed. */
 const UNCHANGED: Statement = {
   sql: `select 1 / count(*) from (${postgresDialect.revision.sql}) as now (revision) where revision = ?::text`,
 };
 
 const uncork = (stream: Writable): void => stream.uncork();
 
-/** A connection for as long as one caller has it: when the caller leaves, its statement is cancelled in the server. */
+/** A connection in use by one caller: when the caller leaves, the server cancels its statement. */
 export class PostgresConnection {
   readonly #client: PoolClient;
   readonly #caller: Caller;
@@ -117,7 +117,7 @@ export class PostgresConnection {
     return this.#cancelling === undefined ? tooSlow(this.#options.timeout, error) : new CallerGone();
   }
 
-  /** Tells callers the position after their write. Never rejects. */
+  /** Gives callers the WAL position of their write. Never rejects. */
   async reportPosition(callers: readonly Caller[] = [this.#caller]): Promise<void> {
     if (!this.#options.positions) return;
     const { rows } = await this.#ask(POSITION, [], true).catch(() => NOTHING);
@@ -125,7 +125,7 @@ export class PostgresConnection {
     if (typeof position === 'string') for (const caller of callers) caller.wrote?.(position);
   }
 
-  /** Throws if a statement of the transaction had failed, or the tables no longer have the revision. */
+  /** Throws if a statement of the transaction failed or the tables have another revision. */
   async commit(revision?: SqlValue): Promise<void> {
     this.#isOver = true;
     this.#stop();
@@ -134,7 +134,7 @@ export class PostgresConnection {
       () => undefined,
       (error: unknown) => (isDividedByZero(error) ? new Overtaken() : error),
     );
-    // After a failed statement, the server answers ROLLBACK without an error.
+    // After a failed statement, COMMIT succeeds with the tag ROLLBACK.
     if ((await this.#ask({ sql: 'commit' }, [], false)).tag !== 'COMMIT') throw (await unchanged) ?? abortedBefore();
   }
 
@@ -156,7 +156,7 @@ export class PostgresConnection {
   }
 }
 
-/** Members that the types of pg leave out. */
+/** Members missing in the types of pg. */
 interface Backend {
   readonly processID: number | null;
   readonly secretKey: number | null;
@@ -169,16 +169,16 @@ interface Wire extends Connection {
   cancel(processID: number, secretKey: number): void;
 }
 
-/** Ends a connection if its server, or the network, is silent for longer than a statement may take. */
+/** Closes a connection if its server or network is silent for longer than a statement may take. */
 export function endWhenSilent(client: ClientBase, timeout: number): void {
   const { connection } = client as ClientBase & Backend;
-  // Each write and each answer begins the time anew: a timer for each statement would cost a tenth of a short read.
+  // Socket activity restarts this timer: a timer per statement would cost a tenth of a short read.
   connection.stream.setTimeout(timeout + SOCKET_TIMEOUT_MARGIN_MS).on('timeout', () => {
     if (!(client as ClientBase & Backend).readyForQuery) connection.stream.destroy(silent());
   });
 }
 
-/** Sends CancelRequest over a new connection. Resolves with `false` if the request may still end another statement. */
+/** Sends CancelRequest over a new connection. Returns `false` if it might still cancel another statement. */
 function cancelStatement(client: Client): Promise<boolean> {
   const { processID, secretKey } = client as Client & Backend;
   if (processID === null || secretKey === null) return Promise.resolve(false);
@@ -205,19 +205,19 @@ type Parse = (text: string) => SqlValue;
 
 const toNumber: Parse = (text) => Number(text);
 
-/** By pg_type.oid: whole numbers are read as numbers, the rest as text. */
+/** Parsers by pg_type.oid; values of other types stay strings. */
 const PARSERS: ReadonlyMap<number, Parse> = new Map<number, Parse>([
   [20, toNumber],
   [21, toNumber],
   [23, toNumber],
-  // PostgreSQL writes 1e-07 where JavaScript writes 1e-7; equal numbers must be equal texts.
+  // PostgreSQL writes 1e-07, JavaScript 1e-7; equal numbers must be equal strings.
   [701, (text) => String(Number(text))],
 ]);
 
 interface Compiled {
   readonly text: string;
   readonly name: string;
-  /** Parsers of its columns: if the tables change, the server refuses the statement. */
+  /** Parsers of its columns: the server refuses the statement if the tables have changed. */
   columns: readonly Parse[] | undefined;
 }
 
@@ -227,7 +227,7 @@ function compile(statement: Statement): Compiled {
   const known = compiled.get(statement);
   if (known) return known;
   const text = numbered(statement.sql);
-  // Instances that share connections through a pooler must mean the same by a name.
+  // A name must mean the same SQL in all instances that share a pooler.
   const name = `s${createHash('sha256').update(text).digest('base64url').slice(0, 22)}`;
   const fresh = { text, name, columns: undefined };
   compiled.set(statement, fresh);
@@ -241,10 +241,10 @@ interface ParsedNames {
 
 const textOf = (value: SqlValue): string | null => (typeof value === 'number' ? String(value) : value);
 
-/** pg calls these methods for the server's messages. Its own class asks for the columns each time, a fifth of a short read. */
+/** pg calls these methods on server messages. Its own class always requests column types: a fifth of a short read. */
 class RowsQuery extends Query {
   declare callback: (error: unknown, result?: unknown) => void;
-  /** The name of the running statement: pg notes it once the server has parsed the statement. */
+  /** The name of the running statement; pg stores it once the server has parsed it. */
   name = '';
   readonly #all: readonly BoundStatement[];
   readonly #isNamed: boolean;
@@ -255,7 +255,7 @@ class RowsQuery extends Query {
   #rows: Row[] = [];
   #refused: { readonly error: unknown } | undefined;
 
-  /** `isNamed`: the server is to keep the statements. `onRefused` is called once `onRow` has thrown. */
+  /** `isNamed`: the server keeps the statements. Calls `onRefused` once `onRow` has thrown. */
   constructor(
     all: readonly BoundStatement[],
     isNamed: boolean,
@@ -272,7 +272,7 @@ class RowsQuery extends Query {
 
   override readonly submit = (connection: Connection): void => {
     const [first] = this.#all;
-    // A portal would hold its snapshot until the transaction ends, and keep indexes from being built.
+    // A portal would hold its snapshot until the transaction ends, blocking index builds.
     if (first?.values.length === 0 && !this.#isNamed) return connection.query(first.statement.sql);
     const { parsedStatements, submittedNamedStatements } = connection as Connection & ParsedNames;
     for (const { statement, values } of this.#all) {
@@ -290,7 +290,7 @@ class RowsQuery extends Query {
     this.#expect(0);
   };
 
-  /** Before the answer to this statement. */
+  /** Prepares for a statement's response. */
   #expect(place: number): void {
     const next = this.#all[place];
     if (next === undefined) return;
@@ -326,7 +326,7 @@ class RowsQuery extends Query {
   }
 
   handleError(error: unknown, { submittedNamedStatements }: ParsedNames): void {
-    // The server has not parsed the statements after the one that failed.
+    // The server parses no statements after a failed statement.
     for (const { statement } of this.#all.slice(this.#answers.length + 1))
       delete submittedNamedStatements[compile(statement).name];
     this.callback(this.#refused ? this.#refused.error : error);

@@ -9,13 +9,13 @@ const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 const keyOf = (column: string, key: string): string => `${quote(column)} -> ${literal(key)}`;
 
-/** `?` outside of quotes becomes `$1`, `$2`, …; what Knex has compiled has none left. */
+/** Replaces `?` outside quotes with `$1`, `$2`, …; SQL compiled by Knex has no `?`. */
 export function numbered(sql: string): string {
   let count = 0;
   return sql.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"|\?/g, (piece) => (piece === '?' ? `$${(count += 1)}` : piece));
 }
 
-/** A page and its total in one statement. The last values of a page are its limit, with one row more, and its offset. */
+/** Reads a page and its total at once. The last values of a page are its limit plus one, and its offset. */
 const countedPage: NonNullable<Dialect['counted']> = (page, count, { values, isFirstPage }) => {
   const rows = '(select count(*) from page$)';
   const unless = isFirstPage ? ` where ${rows} >= $${values - 1} or (${rows} = 0 and $${values} > 0)` : '';
@@ -29,7 +29,7 @@ const countedPage: NonNullable<Dialect['counted']> = (page, count, { values, isF
 const sequenceOf = (table: string, column: string): string =>
   `pg_get_serial_sequence(${literal(quote(table))}, ${literal(column)})::regclass`;
 
-/** Moves a sequence past a number. It is read again under a lock: another process may have set it since. */
+/** Moves a sequence past a number. Rereads it under a lock: another process may have moved it. */
 function moveBehind(sequence: string, number: string): string {
   const last = `coalesce(pg_sequence_last_value(${sequence}), 0)`;
   const near = `select max(nextval(${sequence})) from generate_series(${last} + 1, ${number})`;
@@ -38,7 +38,7 @@ function moveBehind(sequence: string, number: string): string {
   return `case when ${number} - ${last} > ${MAX_SEQUENCE_STEPS} then (${far}) else (${near}) end`;
 }
 
-/** Foreign keys that are dropped, and added again, are checked once: for each row, the checks take longer than the rows. */
+/** Drops foreign keys and adds them again, to check all rows at once: checking row by row takes longer than inserting. */
 function dropForeignKeys(tables: readonly string[]): string {
   const named = tables.map((table) => `${literal(quote(table))}::regclass`).join(', ');
   return [
@@ -60,7 +60,7 @@ function readPlan(json: string): ReturnType<Dialect['estimate']['read']> {
 
 const nulls = (descending: boolean): string => (descending ? 'nulls last' : 'nulls first');
 
-// SQL that folds a text, for rows that are there before the engine keeps a folded column.
+// SQL that folds the strings of rows older than a folded column.
 
 const isOne = ([, to]: readonly [from: string, to: string]): boolean => [...to].length === 1;
 const [single, full] = [[...FOLDINGS].filter(isOne), [...FOLDINGS].filter((one) => !isOne(one))];
@@ -89,7 +89,7 @@ const composed = (text: string): string => {
   return `normalize(case when ${hasManyMarks} then ${withoutExcess} else ${text} end, NFC)`;
 };
 
-/** A short path for ASCII, which nearly all texts are. */
+/** Takes a fast path for ASCII: nearly all strings. */
 const folded = (text: string): string => {
   const first = `(select ${composed('given$.v$')} as v$) as first$`;
   const second = `(select ${mapped('first$.v$')} as v$ from ${first}) as second$`;
@@ -98,10 +98,10 @@ const folded = (text: string): string => {
   return `(select case when ${isAscii} then lower(given$.v$ collate "C") when given$.v$ is not null then ${other} end from (select (${text})::text as v$) as given$)`;
 };
 
-/** Bytes of the values of an index entry: a third of a page without its headers. */
+/** Limit of an index entry's values in bytes: a third of a page, less headers. */
 const MAX_ENTRY_BYTES = 2680;
 
-/** Objects of the schema. Constraints and indexes go with their columns; all else blocks a step. */
+/** Schema objects. Dropping a column drops its constraints and indexes; other objects block a step. */
 const CATALOGUE = `with own as (
     select oid, relname::text as name, relnatts from pg_class where relnamespace = quote_ident(current_schema())::regnamespace and relkind in ('r', 'p')
   ), reader as (
@@ -131,7 +131,7 @@ const CATALOGUE = `with own as (
 
 export const postgresDialect: Dialect = {
   name: 'postgres',
-  // The transaction that wrote the row is its revision.
+  // The revision is the transaction that wrote the row.
   revision: { sql: `select xmin::text from ${ENGINE_PREFIX}model`, inEachSnapshot: false, renew: [] },
   knex: knex({ client: 'pg' }),
   quote,
@@ -152,7 +152,7 @@ export const postgresDialect: Dialect = {
     folded: (both) => `substr(${both}, 1, strpos(${both}, '!'))`,
   },
   keyPath: literal,
-  // The planner knows the size of the table now, and its contents from ANALYZE.
+  // The planner uses the current table size and the statistics of ANALYZE.
   estimate: {
     sql: ({ select }) => `explain (format json) ${select('1')}`,
     read: ([plan]) => readPlan(String(plan)),
@@ -179,11 +179,11 @@ export const postgresDialect: Dialect = {
   openKeys: 'json',
   tableOptions: () => '',
   alterTable: (alteration) => alterTable(alteration, postgresDialect),
-  // Long values are compressed, in the table as in the index.
+  // pg_column_size counts compressed bytes, as the index does.
   isLongEntry: (columns) =>
     `${columns.map((column) => `coalesce(pg_column_size(${column}), 0)`).join(' + ')} > ${MAX_ENTRY_BYTES}`,
   catalogue: CATALOGUE,
-  // The planner expects a hundred rows from a subselect, and would read the whole table: an array has no such guess.
+  // The planner would expect a hundred rows from a subselect and scan the table; an array avoids this.
   oneOf: (column) => `${column} = any (array(select value::bigint from json_array_elements_text(?)))`,
   listed: `(select item$.value::bigint as value, item$.key from json_array_elements_text(?) with ordinality as item$(value, key)) as listed$`,
   oneOfPairs: (left, right) =>

@@ -1,4 +1,4 @@
-/** The driver for PostgreSQL: one pool serves requests, another one whole lists. */
+/** The driver for PostgreSQL: one pool serves requests, another serves whole lists. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
 import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
@@ -39,7 +39,7 @@ const EXISTING_NAMES: Statement = {
 const PING: Statement = { sql: 'select 1' };
 const LOCK: Statement = { sql: `select pg_try_advisory_xact_lock(hashtext('records'), hashtext(current_schema()))` };
 
-// A write locks what it compares, and a snapshot would keep indexes from being built.
+// Writes lock the rows that they compare, and a snapshot would block index builds.
 const BEGIN = 'begin isolation level read committed';
 
 export async function openPostgres(url: string, options: DriverOptions = UNLIMITED): Promise<Driver> {
@@ -73,7 +73,7 @@ function driverOf(address: PostgresAddress, options: DriverOptions, onLost?: () 
   const { pool, prepared, lockTimeout } = address;
   const { statementTimeout, maxStreams = pool } = options;
   const isLimited = statementTimeout !== Infinity;
-  /** A server that shuts down may wait until its clients close their connections. */
+  /** A server shutting down may wait for its clients to disconnect. */
   const onRefused = (): void => {
     for (const one of pools) void one.renew();
     onLost?.();
@@ -91,16 +91,16 @@ function driverOf(address: PostgresAddress, options: DriverOptions, onLost?: () 
   );
   const unlimited = createConnections({ ...address, pool: MIGRATION_CONNECTIONS }, NO_LIMITS, onRefused);
   const pools: readonly Connections[] = [connections, streams, unlimited];
-  /** Until the tables are those of the descriptors, work has no deadline. */
+  /** Work has no deadline until the tables match the descriptors. */
   let used = connections;
   const requests: Connections = {
     ...connections,
     take: (caller) => used.take(caller),
     opening: (own) => used.opening(own),
   };
-  // Writes and searches, which may take long, leave some connections to reads.
+  // Long writes and searches leave some connections to reads.
   const long = Math.max(1, pool - Math.max(1, Math.floor(pool * READ_ONLY_SHARE)));
-  // Behind a pooler, only a transaction can have time limits, so that each read needs one.
+  // Behind a pooler, only transactions have time limits, so each read needs a transaction.
   const read = async <T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean): Promise<T> =>
     single && prepared ? work(alone(requests, caller)) : readIn(requests, work, caller);
   let connecting: Promise<void> | undefined;
@@ -153,7 +153,7 @@ function driverOf(address: PostgresAddress, options: DriverOptions, onLost?: () 
   return { driver, unlimited, pools };
 }
 
-/** A transaction's lock survives a pooler, and no crash. A process that waits leaves its connection to the holder. */
+/** A transaction's lock works behind poolers and ends in a crash. Waiting processes leave the holder their connection. */
 async function exclusively<T>(connections: Connections, work: () => Awaitable<T>): Promise<T> {
   for (;;) {
     const connection = await connections.take();
@@ -171,7 +171,7 @@ async function exclusively<T>(connections: Connections, work: () => Awaitable<T>
   }
 }
 
-/** Encoding, the schema of new tables, the first one in the path that has the engine's tables, role, database. */
+/** Encoding, schema of new tables, first schema in the path with the engine's tables, role, database. */
 const SCHEMAS: Statement = {
   sql: `select current_setting('server_encoding'), current_schema(), (select name from unnest(current_schemas(false)) with ordinality as path (name, place)
     join pg_namespace on nspname = name join pg_class on relnamespace = pg_namespace.oid and relname = ${literal(`${ENGINE_PREFIX}model`)} order by place limit 1),
@@ -192,7 +192,7 @@ async function probe(connections: Connections, { shown, prepared }: PostgresAddr
     throw new StartError(`The database at ${shown} has no schema that this user may use; see search_path`);
   requireSettings(settings.rows, shown, prepared);
   if (used === null || used === undefined || used === schema) return;
-  // A schema that came before the one with the records would make the service begin anew.
+  // With an earlier schema in the path, the service would start with empty tables.
   const [before, there] = [schema, used].map((name) => postgresDialect.quote(String(name)));
   throw new StartError(
     `The database at ${shown} has the tables of the service in the schema ${there}, but its search_path leads to ${before} first, which has none. To go on with these, run: alter role ${String(role)} in database ${String(database)} set search_path = ${there}; to begin anew in ${before}, leave ${there} out of the search_path`,
@@ -205,7 +205,7 @@ const PROBE = {
   query_timeout: ACQUIRE_TIMEOUT_MS,
 };
 
-/** A server that shuts down refuses connections, though it answers on those that are open. A full one is not down. */
+/** A server shutting down refuses connections but serves its open ones. A full server is not down. */
 async function requireConnectable({ url }: PostgresAddress, onRefused: () => void): Promise<void> {
   const client = new Client({ ...PROBE, connectionString: url }).on('error', () => undefined);
   try {
@@ -218,7 +218,7 @@ async function requireConnectable({ url }: PostgresAddress, onRefused: () => voi
   }
 }
 
-/** A pooler in transaction mode gives one connection of the server to two clients at a time. */
+/** A pooler in transaction mode lets two clients share a server connection. */
 async function refuseTransactionPooler({ url, shown }: PostgresAddress): Promise<void> {
   const clients: Client[] = [];
   const connected = async (): Promise<Client> => {

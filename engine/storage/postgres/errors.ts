@@ -1,4 +1,4 @@
-/** SQLSTATEs -> problems. Any other error is a fault of the engine and is passed on unchanged. */
+/** Translates SQLSTATEs to problems. Other errors are bugs of the engine and pass unchanged. */
 import { answerTooLong, Problem, NotYetThere, StartError } from '../../problem.ts';
 import { ConstraintError } from '../driver.ts';
 import type { PostgresAddress } from './address.ts';
@@ -16,7 +16,7 @@ type Translate = (cause: unknown) => Error;
 
 const busy: Translate = (cause) => unavailable('busy', cause);
 const unreachable: Translate = (cause) => unavailable('unreachable', cause);
-/** Requests are valid: only rules of newer descriptors, or of others, refuse them here. */
+/** Requests are valid here: only newer descriptors or third-party rules refuse them. */
 const refused: Translate = (cause) => refusedByOthers(messageOf(cause), cause);
 const tooLong: Translate = (cause) =>
   new ConstraintError('too-long', cause, / for index "(.+)"/.exec(messageOf(cause))?.[1]);
@@ -24,16 +24,16 @@ const invalidRow: Translate = (cause) =>
   new Problem('invalid-body', 'The record has too many long values for one row of the database', { cause });
 const redacted = (cause: unknown): Error => new Error(stateOf(cause), { cause });
 
-/** `SQLSTATE routine` -> problem, the first one that fits. The routine is a function of the server. */
+/** `SQLSTATE routine` -> problem; the first match applies. The routine is a function of the server. */
 const TRANSLATIONS: readonly (readonly [RegExp, Translate])[] = [
   [/^23505/, (cause) => new ConstraintError('unique', cause)],
   [/^(23503|23001)/, (cause) => new ConstraintError('reference', cause)],
   [/^23P01/, (cause) => new Problem('unique-conflict', messageOf(cause), { cause })],
-  // A view of others, a rule of others, or a column that others have made narrower.
+  // Third-party objects cause these: a view, a rule or a narrowed column.
   [/^(42501 ExecWithCheckOptions|23|44|22001|22003)/, refused],
   [/^42501/, (cause) => missingPrivilege(redacted(cause))],
   [/^(42P01|42703|3F000)/, (cause) => new MissingObject(redacted(cause))],
-  // ENOSPC has a SQLSTATE; EFBIG and EDQUOT only show in functions that make files longer.
+  // ENOSPC has a SQLSTATE; only the failing routine reveals EFBIG and EDQUOT.
   [/^(53100|XX000 (mdextend|mdzeroextend|BufFileDumpBuffer)$)/, (cause) => diskFull(cause)],
   [/^58030/, (cause) => unavailable('broken', cause)],
   [/^25006/, (cause) => unavailable('readOnly', cause)],
@@ -44,9 +44,9 @@ const TRANSLATIONS: readonly (readonly [RegExp, Translate])[] = [
   [/^(40001|40P01|25P02|55P03|53)/, busy],
 ];
 
-/** Conflicts, limits, lost and cancelled statements, which no row causes. */
+/** Conflicts, limits, lost or cancelled statements: no row causes these. */
 const NOT_ABOUT_ROWS = /^(08|25|40|53|57|58|55P03|42501)/;
-/** The error comes from a function that is not the engine's. */
+/** Matches errors of functions that are not the engine's. */
 const FOREIGN_FUNCTION = /\bfunction (?!inline_code_block|"?_records_)/;
 
 export function translate(error: unknown): unknown {
@@ -64,14 +64,14 @@ const sqlStateOf = (error: unknown): string =>
 
 const LOST_CODES =
   /^(08|57P01|57P02|57P03|57P05|25P03|25P04|ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
-/** Errors of pg that it raises before it sends the statement. */
+/** Errors that pg raises before it sends the statement. */
 const UNSENT_MESSAGES = /^(Client (was closed|has encountered)|Cannot use a pool after)/;
 const LOST_MESSAGES = /^(Query read timeout|Connection terminated|timeout exceeded when trying to connect)/;
 
 export const isConnectionLost = (error: unknown): boolean =>
   LOST_CODES.test(codeOf(error)) || UNSENT_MESSAGES.test(messageOf(error)) || LOST_MESSAGES.test(messageOf(error));
 
-/** It is not known whether a statement was done; 57P01 and 57P05 say that it was not. */
+/** The statement might have run; after 57P01 and 57P05, it has not. */
 export const isUnanswered = (error: unknown): boolean =>
   isConnectionLost(error) && !/^57P0[15]/.test(codeOf(error)) && !UNSENT_MESSAGES.test(messageOf(error));
 
@@ -88,14 +88,14 @@ export const abortedBefore = (): Error =>
 
 export const isReadOnly = (error: unknown): boolean => codeOf(error) === '25006';
 
-/** A table of a prepared statement was changed by another process. */
+/** Another process has changed a table of a prepared statement. */
 export const isStale = (error: unknown): boolean =>
   codeOf(error) === '0A000' && textOf(error, 'routine') === 'RevalidateCachedQuery';
 
 export const isRepeatable = (error: unknown): boolean =>
   ['40001', '40P01', '25P02'].includes(codeOf(error)) || isStale(error);
 
-/** The server refuses connections: it shuts down, or is still starting. */
+/** The server refuses connections while it starts or shuts down. */
 export const isRefusing = (error: unknown): boolean => codeOf(error) === '57P03';
 
 const SERVER_FULL = /^53300|no more connections allowed/;
@@ -108,7 +108,7 @@ const isIn = (error: unknown, states: RegExp): boolean => {
   return error instanceof Error && error.cause !== undefined && isIn(error.cause, states);
 };
 
-/** The database would refuse the statement again: no lock, limit or lost connection. */
+/** Retrying is useless: the cause is no lock, limit or lost connection. */
 export const isFinal = (error: unknown): boolean => isIn(error, /^(?!08|25|40|53|55|57|58)/);
 
 export const postgresReasonOf = (error: unknown): string => messageOf(error) || codeOf(error) || String(error);
@@ -116,7 +116,7 @@ export const postgresReasonOf = (error: unknown): string => messageOf(error) || 
 /** Classes of SQLSTATEs whose messages quote no values of records. */
 const SAFE_CLASSES = /^(08|25|2B|3F|40|42|53|54|55|57|58)/;
 
-/** The database's message for operators, without values of records. */
+/** The database's message for operators, without record values. */
 export function stateOf(error: unknown): string {
   const source = error instanceof Error && error.cause !== undefined ? error.cause : error;
   const code = sqlStateOf(source);
@@ -132,7 +132,7 @@ const isNotYetThere = (error: unknown): boolean =>
 export const TRANSACTION_POOLER =
   'there is a pooler in transaction mode (PgBouncer) before the server: add prepared=off to the URL, or give this service a pool in session mode';
 
-/** `SQLSTATE message` -> hint; the first one that fits. */
+/** `SQLSTATE message` -> hint; the first match applies. */
 const HINTS: readonly (readonly [RegExp, string])[] = [
   [
     /password must be a string|no password supplied|empty password/i,
@@ -154,7 +154,7 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
     /certificate|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_TLS/i,
     'sslmode=prefer, require and verify-ca all verify the certificate here: name its issuer with sslrootcert=FILE, or set sslmode=no-verify to encrypt without verifying',
   ],
-  // The connection does not know a statement by this name, or the pooler refuses a setting.
+  // The connection has no statement of this name, or the pooler refuses a setting.
   [/^26000|^42P05|prepared statement|bind message supplies|unsupported startup parameter/, TRANSACTION_POOLER],
   [/^42501/, 'grant it to the user of the URL, for the schema with GRANT USAGE, CREATE ON SCHEMA'],
 ];

@@ -1,4 +1,4 @@
-/** Changes of tables in PostgreSQL while clients use them. Progress is stored, so that the next run goes on. */
+/** Migrates PostgreSQL tables while clients use them. Stores progress so that the next run continues. */
 import { createHash } from 'node:crypto';
 import { type Caller, CallerGone, pauseFor } from '../../edge/caller.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
@@ -33,7 +33,7 @@ export async function migrate(connections: Connections, migration: Migration): P
 
 export const define = (connections: Connections, statements: readonly string[]): Promise<void> =>
   explainErrors((running) =>
-    // Waiting for the lock holds up nobody: no request uses these tables yet.
+    // Waiting for the lock delays no request: none uses these tables yet.
     writeIn(connections, `begin; set local lock_timeout = ${LOCK_TIMEOUT_MS}`, async (writer) => {
       for (const sql of statements) {
         running(sql);
@@ -55,7 +55,7 @@ async function explainErrors(work: (running: (sql: string) => void) => Promise<v
     await work((one) => (sql = one));
   } catch (error) {
     if (error instanceof StartError || error instanceof CallerGone) throw error;
-    // The server's own error is at the end of the chain.
+    // The server's own error is the last cause.
     let cause = error;
     while (cause instanceof Error && cause.cause !== undefined) cause = cause.cause;
     const hint = hintOf(cause);
@@ -98,7 +98,7 @@ async function carryOut(connections: Connections, migration: Migration): Promise
       else await writer.run(METADATA.endProgress, []);
     });
   } catch (error) {
-    // A migration that cannot succeed leaves nothing behind.
+    // Clean up after a migration that cannot succeed.
     if (isFinal(error) || error instanceof SeedRefused) await abandonMigration(connections, watch);
     throw error;
   }
@@ -156,7 +156,7 @@ async function fill(
     rows += changes;
     const elapsed = performance.now() - began;
     size = Math.ceil(Math.min(2 * size, (size * FILL_BATCH_MS) / elapsed));
-    // Half of the time belongs to the requests of clients.
+    // Leave half of the time to client requests.
     await pauseFor(elapsed, watch.caller);
     if (watch.caller.isGone) throw new CallerGone();
   }
@@ -172,7 +172,7 @@ async function buildIndex(connections: Connections, { sql, builds = '' }: Task, 
   await outside(connections, sql, caller);
 }
 
-/** Runs a statement outside of a transaction, as CREATE INDEX CONCURRENTLY demands. */
+/** Runs a statement outside a transaction, as CREATE INDEX CONCURRENTLY requires. */
 async function outside(connections: Connections, sql: string, caller: Caller): Promise<void> {
   const connection = await acquire(connections, caller);
   try {
@@ -207,7 +207,7 @@ export async function abandonMigration(connections: Connections, watch: Follower
   return true;
 }
 
-/** `done`: tasks. `position`: the identifier that the next task has reached. `rest`: tasks, once the tables are changed. */
+/** `done`: count of tasks. `position`: identifier reached by the next task. `rest`: tasks left after the switch. */
 async function readProgress(reader: Reader) {
   const row = await reader.get(METADATA.progress, []);
   if (row === undefined) return undefined;
@@ -216,12 +216,12 @@ async function readProgress(reader: Reader) {
   return { key: String(key), done: Number(done), position: Number(position), rest: left };
 }
 
-// Prepared objects are found by the prefix of their names.
+// Finds prepared objects by their name prefix.
 
 const OWN = (name: string): string => `starts_with(${name}, '${ENGINE_PREFIX}')`;
 const TABLES = `pg_class t where t.relnamespace = quote_ident(current_schema())::regnamespace and t.relkind = 'r' and not ${OWN('t.relname')}`;
 
-/** Functions are dropped last, since triggers use them. */
+/** Drops functions last, since triggers use them. */
 const PREPARED = {
   sql: `select "table", sql from (${[
     `select 1 as step, t.relname::text as "table", format('drop index %s', indexrelid::regclass) as sql from pg_index join pg_class i on i.oid = indexrelid, ${TABLES} and indrelid = t.oid and ${OWN('i.relname')}`,
@@ -241,7 +241,7 @@ function lockingSql(tables: readonly string[], lock: Lock): readonly string[] {
   if (tables.length === 0 || mode === undefined) return [];
   const all = tables.map(quote).join(', ');
   return [
-    // An autovacuum gives way to this weak lock after a second.
+    // Autovacuum yields to this weak lock after a second.
     `set local lock_timeout = ${LOCK_TIMEOUT_MS}`,
     `lock table ${all} in share update exclusive mode`,
     `set local lock_timeout = ${DDL_LOCK_TIMEOUT_MS}`,

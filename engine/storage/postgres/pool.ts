@@ -1,4 +1,4 @@
-/** Pools of connections, and the settings of their sessions that the engine's SQL relies on. */
+/** Connection pools, and the session settings that the engine's SQL relies on. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { Client, type ClientBase, type ClientConfig, Pool } from 'pg';
 import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
@@ -20,17 +20,17 @@ import {
 
 export interface Connections {
   take(caller?: Caller): Promise<PostgresConnection>;
-  /** Replaces the open connections: they lead to a server that takes no writes any more, or shuts down. */
+  /** Replaces the open connections, whose server accepts no more writes or shuts down. */
   renew(): Promise<void>;
   /** Breaks the open connections, so that their requests continue on another server. */
   cut(): void;
-  /** BEGIN, with its limits where connections keep no settings. */
+  /** Adds time limits to BEGIN if connections keep no settings. */
   opening(begin: string): string;
   usage(): PoolUsage;
   close(): Promise<void>;
 }
 
-/** Milliseconds, 0 for ever: of a statement, of a transaction before its next statement, and of the wait for a lock. */
+/** Limits in milliseconds, 0 for none: statement, idle in transaction, lock wait. */
 interface TimeLimits {
   readonly statement: number;
   readonly idle: number;
@@ -89,7 +89,7 @@ export function createConnections(
   }
 
   return {
-    // Where the server is full, one of the open connections will come free.
+    // If the server is full, an open connection will become free.
     take: async (caller = NO_CLIENT) => {
       for (let end = 0; ;) {
         try {
@@ -115,7 +115,7 @@ export function createConnections(
     cut,
     opening: (begin) => {
       if (prepared) return begin;
-      // The settings of the transaction itself come last.
+      // The transaction's own settings override the limits.
       const [first = begin, ...own] = begin.split('; ');
       return [first, settingsOf(limits, 'local'), ...own].join('; ');
     },
@@ -136,9 +136,9 @@ interface SessionSetting {
   readonly accepted?: RegExp;
 }
 
-/** Settings of each connection, whatever server, database and role say. */
+/** Settings of each connection; they override server, database and role. */
 const SETTINGS: Readonly<Record<string, SessionSetting>> = {
-  // With less, numbers are printed with 15 digits.
+  // Lower values print numbers with 15 digits.
   extra_float_digits: { value: '3', accepted: /^[123]$/ },
   DateStyle: { value: 'ISO, YMD', accepted: /^ISO\b/i },
   TimeZone: { value: 'UTC' },
@@ -152,15 +152,15 @@ const SETTINGS: Readonly<Record<string, SessionSetting>> = {
   client_connection_check_interval: { value: String(CLIENT_CHECK_INTERVAL_MS) },
 };
 
-/** Settings that this version of the server does not know are left out. */
+/** Skips settings that this version of the server does not know. */
 const APPLY_SETTINGS = `select set_config(name, value, false) from (values ${Object.entries(SETTINGS)
   .map(([name, { value }]) => `(${literal(name)}, ${literal(value)})`)
   .join(', ')}) as wanted (name, value) where current_setting(name, true) <> value`;
 
-/** All searches share the parallel workers that the server gives to each: otherwise reads wait for a processor. */
+/** Searches share the parallel workers that the server would give to each; otherwise, reads wait for a CPU. */
 const PARALLEL = `select set_config('max_parallel_workers', least(current_setting('max_parallel_workers')::int, current_setting('max_parallel_workers_per_gather')::int)::text, false)`;
 
-/** With another value, which only a superuser can set, the server checks no references. */
+/** The value `replica`, which only superusers can set, disables reference checks. */
 const ROLE = 'session_replication_role';
 
 const required = new Map([
@@ -173,7 +173,7 @@ export const READ_SETTINGS: Statement = {
     from (values ${[...required.keys()].map((name) => `(${literal(name)})`).join(', ')}) as wanted (name)`,
 };
 
-/** `applied`: connections set what they may. */
+/** `applied`: connections have their SETTINGS. */
 export function requireSettings(rows: readonly Row[], shown: string, applied: boolean): void {
   for (const [setting, value, role, database] of rows) {
     const name = String(setting);

@@ -1,15 +1,15 @@
-/** How far a replica has replayed the log, asked several times a second on a connection of its own. */
+/** Polls a replica's replay position several times a second, on a connection of its own. */
 import { setInterval } from 'node:timers';
 import { Client } from 'pg';
 import type { Statement } from '../driver.ts';
 import { ACQUIRE_TIMEOUT_MS, POLL_INTERVAL_MS, REPLICA_POLL_TIMEOUT_MS } from './tuning.ts';
 
-/** How far a primary has written its log, with its timeline: `2-16/B374D848`. */
+/** A primary's WAL position with its timeline: `2-16/B374D848`. */
 const WRITTEN = `ltrim(left(pg_walfile_name(pg_current_wal_insert_lsn()), 8), '0') || '-' || pg_current_wal_insert_lsn()`;
 
 export const POSITION: Statement = { sql: `select ${WRITTEN}` };
 
-/** How far a standby has replayed the log, with the timeline of its last restart point, or the one that it receives. */
+/** A standby's replay position, with the later timeline of its last restart point and WAL receiver. */
 const REPLAYED = `(select to_hex(greatest(timeline_id, (select received_tli from pg_stat_wal_receiver))) from pg_control_checkpoint()) || '-' || pg_last_wal_replay_lsn()`;
 
 interface LogPosition {
@@ -28,7 +28,7 @@ const POSITION_QUERY = `select case when pg_is_in_recovery() then ${REPLAYED} el
 
 export function watchReplica(url: string, onLost: () => void) {
   let client: Client | undefined;
-  /** The highest timeline since the server started: without a primary, it reports an older one again. */
+  /** The highest timeline since the server started, which may report an older one without a primary. */
   let reached = { started: '', timeline: 0 };
   let seen: LogPosition | undefined;
   let polling: Promise<void> | undefined;
@@ -50,7 +50,7 @@ export function watchReplica(url: string, onLost: () => void) {
     lost?.connection.stream.destroy();
     if (client !== lost) return;
     client = undefined;
-    // A restarted replica may have replayed less, so that open reads must not go on.
+    // A restarted replica may have replayed less, so open reads must not continue.
     if (seen !== undefined) onLost();
     seen = undefined;
   }
@@ -77,7 +77,7 @@ export function watchReplica(url: string, onLost: () => void) {
     covers: (position?: string): boolean => {
       if (seen === undefined || position === undefined) return seen !== undefined;
       const wanted = parsePosition(position);
-      // After a failover, standbys of the old primary can be further, but on an older timeline.
+      // After a failover, the old primary's standbys can be ahead, but on an older timeline.
       return wanted !== undefined && wanted.lsn <= seen.lsn && wanted.timeline <= seen.timeline;
     },
     cut,

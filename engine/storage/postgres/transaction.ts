@@ -1,4 +1,4 @@
-/** Transactions: repeated where that is safe, and never where it is not known how they ended. */
+/** Runs transactions; repeats them where that is safe, never if their outcome is unknown. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Caller, CallerGone, NO_CLIENT } from '../../edge/caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
@@ -65,7 +65,7 @@ export function readIn<T>(
   return repeating(attempt, connections, caller);
 }
 
-/** Rows are valid however the transaction that read them ends. */
+/** Rows are valid even if the COMMIT after reading fails. */
 const end = (connection: PostgresConnection): Promise<void> => connection.commit().catch(() => connection.discard());
 
 export async function writeIn<T>(
@@ -84,7 +84,7 @@ export async function writeIn<T>(
       caller,
     );
   } catch (error) {
-    // The work has not found which value is too long, so that the message names none.
+    // The work has not identified the value, so the message cannot name it.
     throw error instanceof ConstraintError && error.kind === 'too-long'
       ? new Problem('invalid-body', 'A value is too long for an index of the database', { cause: error.cause })
       : error;
@@ -93,7 +93,7 @@ export async function writeIn<T>(
 
 const isConstraint = (error: unknown): boolean => translate(error) instanceof ConstraintError;
 
-/** Throws a ConstraintError, which the work explains; its transaction can only be rolled back then. */
+/** Throws a ConstraintError for the work to explain; the transaction can then only roll back. */
 const writerOf = (connection: PostgresConnection): Writer => ({
   ...readerOn(connection),
   run: async (statement, values) => {
@@ -111,7 +111,7 @@ async function committed(connection: PostgresConnection, revision: SqlValue | un
     await connection.commit(revision);
   } catch (error) {
     if (isConnectionLost(error)) throw outcomeUnknown(error);
-    // The engine's own constraints are not deferred.
+    // Only third-party constraints are deferred.
     throw isConstraint(error) ? refusedByOthers(postgresReasonOf(error), error) : error;
   }
   await connection.reportPosition();
@@ -123,7 +123,7 @@ async function inTransaction<T>(
   work: () => Awaitable<T>,
   finish: (connection: PostgresConnection) => Promise<void>,
 ): Promise<T> {
-  // Sent together with the first statement, which fails if BEGIN does.
+  // BEGIN is sent with the first statement, which fails if BEGIN does.
   const begun = connection.execute(begin);
   begun.catch(() => undefined);
   try {
@@ -147,7 +147,7 @@ async function repeating<T>(
   function mayRepeat(error: unknown): boolean {
     // A retry would wait as long again for a silent server.
     if (isSilent(error)) return false;
-    // The next connection may lead to a server that takes writes.
+    // The next connection might reach a server that accepts writes.
     if (isConnectionLost(error) || isReadOnly(error)) return (lost += 1) <= MAX_CONNECTION_RETRIES;
     return (error instanceof Overtaken || isRepeatable(error)) && (conflicts += 1) <= MAX_CONFLICT_RETRIES;
   }
@@ -185,7 +185,7 @@ interface SharedWrite {
   readonly reject: (error: unknown) => void;
 }
 
-/** Writes of one round trip. Those of one turn and statement that wait for nobody share it, and so a commit. */
+/** Runs each write in one round trip; combinable writes of one turn share it, and its commit. */
 export function createWriteAlone(connections: Connections): NonNullable<Driver['writeAlone']> {
   let gathered = new Map<Statement, SharedWrite[]>();
 
@@ -211,7 +211,7 @@ export function createWriteAlone(connections: Connections): NonNullable<Driver['
   return (statement, values, caller = NO_CLIENT, _row, before = []) => {
     if (!statement.together) return writeSingle(connections, [...before, { statement, values }], caller);
     return new Promise((resolve, reject) => {
-      // Bodies of the same turn are read one after the other.
+      // Bodies of one turn are parsed in sequence: wait for all.
       if (gathered.size === 0) setImmediate(send);
       const writes = gathered.get(statement) ?? [];
       gathered.set(statement, writes);
@@ -238,7 +238,7 @@ function writeSingle(
   return repeating(attempt, connections, caller);
 }
 
-/** The row of each write that was done; none if the transaction failed: each may succeed alone. */
+/** Returns the row of each write that was done; none if the transaction failed: each may succeed alone. */
 async function writeTogether(
   connections: Connections,
   statement: Statement,
@@ -274,7 +274,7 @@ export async function openSnapshot(connections: Connections, caller: Caller): Pr
   };
 }
 
-/** The server may have closed the first connection while it was idle. */
+/** Retries, since the server may have closed an idle connection. */
 async function beginSnapshot(connections: Connections, caller: Caller): Promise<PostgresConnection> {
   for (let attempt = 0; ; attempt += 1) {
     const connection = await acquire(connections, caller);
@@ -301,7 +301,7 @@ async function* texts(
     const some = rows.map(([text]) => String(text));
     const length = some.reduce((sum, text) => sum + text.length, 0);
     const isLast = some.length < wanted;
-    // A long list is refused for lack of memory before its first piece is sent.
+    // Refuses a long list for lack of memory before its first chunk is sent.
     const held = COPIES_OF_TEXT * (isLast ? length : Math.max(length, FETCH_CHARS));
     if (held > charged) caller.take(held - charged);
     charged = Math.max(charged, held);
