@@ -38,7 +38,7 @@ function moveBehind(sequence: string, number: string): string {
   return `case when ${number} - ${last} > ${MAX_SEQUENCE_STEPS} then (${far}) else (${near}) end`;
 }
 
-/** Drops foreign keys and adds them again, to check all rows at once: checking row by row takes longer than inserting. */
+/** Drops foreign keys and adds them again, to check all rows at once: checks row by row take longer than inserts. */
 function dropForeignKeys(tables: readonly string[]): string {
   const named = tables.map((table) => `${literal(quote(table))}::regclass`).join(', ');
   return [

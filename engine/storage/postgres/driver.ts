@@ -153,7 +153,7 @@ function driverOf(address: PostgresAddress, options: DriverOptions, onLost?: () 
   return { driver, unlimited, pools };
 }
 
-/** A transaction's lock works behind poolers and ends in a crash. Waiting processes leave the holder their connection. */
+/** A transaction's lock works behind poolers and ends in a crash. Waiting processes release their connection. */
 async function exclusively<T>(connections: Connections, work: () => Awaitable<T>): Promise<T> {
   for (;;) {
     const connection = await connections.take();
