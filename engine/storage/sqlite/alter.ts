@@ -1,4 +1,4 @@
-/** Changes of tables in SQLite: by ALTER TABLE where it can, or by a new table that replaces the old one. */
+/** Changes SQLite tables: by ALTER TABLE where possible, or by a new table that replaces the old table. */
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import type { Column } from '../columns.ts';
 import { addColumn, columnWords, createIndex, ON_DELETE } from '../tables.ts';
@@ -17,7 +17,7 @@ function statementOf(edit: Edit, { table, columns }: TableAlteration, dialect: D
     case 'changeColumn':
       return undefined;
     case 'dropColumn':
-      // A column that is part of a FOREIGN KEY clause cannot be dropped.
+      // SQLite cannot drop a column of a FOREIGN KEY clause.
       return edit.isReference ? undefined : `alter table ${quote(table)} drop column ${quote(edit.name)}`;
     case 'dropIndex':
       return `drop index ${quote(edit.name)}`;
@@ -34,7 +34,7 @@ function references({ reference }: Column, { quote }: Dialect): string {
   return ` references ${quote(target.table)}(${quote(target.identifier.column)}) on delete ${ON_DELETE[onDelete]}`;
 }
 
-/** The procedure of sqlite.org/lang_altertable.html, section 7. Identifiers are never reused: the sequence continues. */
+/** Follows sqlite.org/lang_altertable.html, section 7. The sequence continues, so identifiers are never reused. */
 function rebuild(
   { table, identifier, columns: sources, create, indexes, others }: TableAlteration,
   dialect: Dialect,
@@ -50,7 +50,7 @@ function rebuild(
     `delete from sqlite_sequence where name = ${literal(fresh)}`,
     `insert into sqlite_sequence (name, seq) select ${literal(fresh)}, seq from sqlite_sequence where name = ${literal(table)}`,
     `drop table ${quote(table)}`,
-    // Views of others name the table, which is not there at this moment.
+    // Third-party views name the table, which is missing at this moment.
     'pragma legacy_alter_table = on',
     `alter table ${quote(fresh)} rename to ${quote(table)}`,
     'pragma legacy_alter_table = off',

@@ -1,4 +1,4 @@
-/** Copies of an SQLite file: made while others write, verified, and restored. */
+/** Copies an SQLite file while others write, verifies and restores copies. */
 import { chmodSync, existsSync, linkSync, realpathSync, renameSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { codeOf, COMPANIONS, newFile } from '../../files.ts';
@@ -15,11 +15,11 @@ interface Verified {
   readonly foreign: readonly string[];
 }
 
-/** A name beside a file: `records.db.backup-20300131T120000000Z`. */
+/** Returns a name beside a file: `records.db.backup-20300131T120000000Z`. */
 export const timestamped = (file: string, what: 'backup' | 'before'): string =>
   `${file}.${what}-${new Date().toISOString().replaceAll(/[-:.]/g, '')}`;
 
-/** Copies a snapshot of `file`. The copy gets the name `to` once it is complete, verified and on the disk. */
+/** Copies a snapshot of `file`. Names the copy `to` once it is complete, verified and on the disk. */
 export async function backUp(file: string, to: string, force = false): Promise<Verified> {
   if (!existsSync(file)) throw new StartError(`There is no database ${file}`);
   const made = newFile(to, { force, database: file });
@@ -37,13 +37,13 @@ async function copy(file: string, partial: string, to: string): Promise<void> {
   try {
     const source = new Database(file, { readonly: true });
     try {
-      // Held open, its snapshot stays the same: otherwise each commit of another connection would begin the copy anew.
+      // An open snapshot stays the same: otherwise each commit of another connection would restart the copy.
       source.exec('begin; select 1 from sqlite_schema');
       await source.backup(partial);
     } finally {
       source.close();
     }
-    // Without WAL mode, the copy is one file.
+    // Leaving WAL mode makes the copy one file.
     const made = new Database(partial);
     made.pragma('journal_mode = delete');
     made.close();
@@ -101,7 +101,7 @@ interface Restored extends Verified {
   readonly former: string | undefined;
 }
 
-/** Replaces `file` with a copy of `from`, unless the copy is damaged, `approve` throws, or a process has `file` open. */
+/** Replaces `file` by a copy of `from`, unless the copy is damaged, `approve` throws, or a process uses `file`. */
 export async function restore(
   from: string,
   file: string,
@@ -109,7 +109,7 @@ export async function restore(
 ): Promise<Restored> {
   verify(from);
   refuseInUse(file);
-  // A symbolic link stays one: the file that it leads to is replaced.
+  // Keep a symbolic link: replace its target.
   const target = existsSync(file) ? realpathSync(file) : file;
   const next = newFile(target, { force: true, database: undefined });
   try {
@@ -124,7 +124,7 @@ export async function restore(
   }
 }
 
-/** Returns a new name of the file. It keeps the old one, too, until the copy takes it. */
+/** Returns a new name of the file, which keeps the old name until the copy takes it. */
 function keepFormer(file: string, next: string): string | undefined {
   if (!existsSync(file)) return undefined;
   const former = timestamped(file, 'before');
@@ -139,7 +139,7 @@ function keepFormer(file: string, next: string): string | undefined {
   return former;
 }
 
-/** Only the sole connection to a file can take it out of WAL mode. */
+/** Only the sole connection to a file can end its WAL mode. */
 function refuseInUse(file: string): void {
   if (!existsSync(file)) return;
   const database = new Database(file, { timeout: 0 });
@@ -148,7 +148,7 @@ function refuseInUse(file: string): void {
   } catch (error) {
     if (/^SQLITE_(BUSY|LOCKED)/.test(codeOf(error)))
       throw new StartError(`${file} is in use; stop the service first. Nothing was changed.`);
-    // A damaged file may be replaced: it is kept beside the new one.
+    // A damaged file may be replaced: keepFormer keeps it.
   } finally {
     database.close();
   }
@@ -188,7 +188,7 @@ function foreignObjects(database: Database.Database): readonly string[] {
   });
 }
 
-/** Refuses a damaged file, or one of another program, before anything is written to it. */
+/** Refuses a damaged file, or another program's file, before the engine writes to it. */
 export function refuseUnusableFile(file: string): void {
   if (file === ':memory:' || file === '')
     throw new StartError('An SQLite database needs a file: several connections share it');

@@ -1,4 +1,4 @@
-/** Connections to an SQLite file. Each prepares a statement once. */
+/** Opens connections to an SQLite file. Each prepares a statement once. */
 import { statSync, utimesSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'better-sqlite3';
@@ -35,7 +35,7 @@ export const ROLLBACK: Statement = { sql: 'rollback' };
 
 export const FOLDED = 'records_folded';
 
-/** Triggers and views of others cannot call these functions. */
+/** Third-party triggers and views cannot call these functions. */
 const IN_STATEMENTS = { deterministic: true, directOnly: true };
 
 export function connect(file: string, readonly: boolean): SqliteConnection {
@@ -89,7 +89,7 @@ export function connect(file: string, readonly: boolean): SqliteConnection {
   };
 }
 
-/** Never throws, since it follows another error. If the disk fails, the transaction stays open. */
+/** Never throws, since another error is being handled. If the disk fails, the transaction stays open. */
 export function rollBack({ database, command }: SqliteConnection): void {
   try {
     if (database.inTransaction) command(ROLLBACK);
@@ -100,21 +100,21 @@ export function rollBack({ database, command }: SqliteConnection): void {
 
 const VERSION: Statement = { sql: 'pragma data_version' };
 
-/** Reads of one turn of the event loop share a snapshot: to begin and end one costs as much as reading a record. */
+/** Reads of one event-loop turn share a snapshot: beginning and ending it costs as much as reading a record. */
 export function createTurnReader(connection: SqliteConnection) {
   let open = false;
   let version: unknown;
 
   function begin(): void {
     if (open) return;
-    // A snapshot that could not be ended before would show old records.
+    // A snapshot that failed to end would return old records.
     if (connection.database.inTransaction) connection.command(ROLLBACK);
     connection.command(BEGIN);
     open = true;
     setImmediate(end);
   }
 
-  /** A COMMIT fails on a damaged file: the reads have reported it, and the next one rolls back. */
+  /** COMMIT fails on a damaged file: the reads have reported that, and the next read rolls back. */
   function end(): void {
     if (!open) return;
     [open, version] = [false, undefined];
@@ -136,9 +136,9 @@ export function createTurnReader(connection: SqliteConnection) {
     get: within(connection.get),
     value: within(connection.value),
     column: within(connection.column),
-    /** Ends the snapshot, so that later reads see what was committed, and a checkpoint can copy the log. */
+    /** Ends the snapshot, so that later reads see new commits, and a checkpoint can copy the log. */
     refresh: end,
-    /** Another value after each commit, of any process. */
+    /** Changes after each commit of any process. */
     version: (): unknown => {
       begin();
       return (version ??= connection.value(VERSION, []));
@@ -152,7 +152,7 @@ export function createTurnReader(connection: SqliteConnection) {
 
 export type OnPiece = (texts: readonly string[]) => void;
 
-/** Reads a list that an index serves, between the requests, on a connection of its own. */
+/** Reads a list that an index serves, between requests, on its own connection. */
 export function openLightList(file: string, onPiece: OnPiece): Snapshot {
   const connection = connect(file, true);
   connection.command(BEGIN);
@@ -189,12 +189,12 @@ export function openLightList(file: string, onPiece: OnPiece): Snapshot {
   };
 }
 
-// SQLite's result codes -> problems. Any other error is a fault of the engine and is passed on unchanged.
+// Translates SQLite's result codes to problems. Other errors are bugs of the engine and pass unchanged.
 
 const busy = (cause: unknown): Error => unavailable('busy', cause);
 const unique = (cause: unknown): Error => new ConstraintError('unique', cause);
 const CANNOT_GROW = 'The file of the database cannot grow: its disk, a quota or a limit of the process is full';
-/** A cascade of more than 1,000 levels: each is a trigger. */
+/** Cascades over 1,000 levels fail so: each level is a trigger. */
 const TOO_DEEP = 'triggers nested too deep';
 
 const translations: Readonly<Record<string, (cause: unknown) => unknown>> = {
@@ -202,13 +202,13 @@ const translations: Readonly<Record<string, (cause: unknown) => unknown>> = {
   SQLITE_CONSTRAINT_PRIMARYKEY: unique,
   SQLITE_CONSTRAINT_ROWID: unique,
   SQLITE_CONSTRAINT_FOREIGNKEY: (cause) => new ConstraintError('reference', cause),
-  // A trigger that others have added called RAISE.
+  // A third-party trigger called RAISE.
   SQLITE_CONSTRAINT_TRIGGER: (cause) => refusedByOthers(cause instanceof Error ? cause.message : '', cause),
   SQLITE_BUSY: busy,
   SQLITE_LOCKED: busy,
   SQLITE_CANTOPEN: busy,
   SQLITE_IOERR: (cause) => unavailable('broken', cause),
-  // SQLite reports ENOSPC as SQLITE_FULL, but EFBIG (a limit of the process), EDQUOT and others as this.
+  // SQLite reports ENOSPC as SQLITE_FULL, but EFBIG (a limit of the process), EDQUOT and others as this code.
   SQLITE_IOERR_WRITE: (cause) => diskFull(cause, CANNOT_GROW),
   SQLITE_READONLY: (cause) => unavailable('readOnly', cause),
   SQLITE_FULL: (cause) => diskFull(cause),
@@ -222,13 +222,13 @@ const translations: Readonly<Record<string, (cause: unknown) => unknown>> = {
 
 export function translate(error: unknown, file: string): unknown {
   const code = codeOf(error);
-  // `SQLITE_IOERR` for `SQLITE_IOERR_READ`.
+  // Shortens `SQLITE_IOERR_READ` to `SQLITE_IOERR`.
   const primary = code.split('_', 2).join('_');
   if (primary === 'SQLITE_IOERR' && isReadOnly(file)) return unavailable('readOnly', error);
   return (translations[code] ?? translations[primary])?.(error) ?? error;
 }
 
-/** A file system becomes read-only after an error of its disk; SQLite only reports that it cannot write. */
+/** File systems become read-only after disk errors; SQLite only reports that it cannot write. */
 function isReadOnly(file: string): boolean {
   try {
     const { atime, mtime } = statSync(file);

@@ -13,7 +13,7 @@ const keyPath = (key: string): string => literal(`$.${JSON.stringify(key)}`);
 
 const oneOf = (column: string): string => `${column} in (select value from json_each(?))`;
 
-/** A virtual table may need a module that is not loaded. Views do not say what they read: they name it. */
+/** A virtual table may need a module that is not loaded. SQLite cannot list what views read: match their SQL. */
 const CATALOGUE = [
   `with own as (select name from sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\' and sql not like 'create virtual%')`,
   `select 'relation', '', name, type from sqlite_schema where name not like 'sqlite\\_%' escape '\\'`,
@@ -25,7 +25,7 @@ const CATALOGUE = [
 
 export const sqliteDialect: Dialect = {
   name: 'sqlite',
-  // SQLite counts the changes of its schema: a table that comes and goes is one.
+  // SQLite counts schema changes, so creating and dropping a table raises the count.
   revision: {
     sql: 'pragma schema_version',
     inEachSnapshot: true,
@@ -45,10 +45,10 @@ export const sqliteDialect: Dialect = {
     folded: (joined) => `substr(${joined}, 1, instr(${joined}, '!'))`,
   },
   keyPath,
-  // The estimate is the share of matching rows in pieces of the table that lie at equal distances.
+  // The estimate is the share of matching rows in evenly spaced ranges of the table.
   estimate: {
     sql: ({ table, identifier, rowIdentifier, select }) => {
-      // The two ends are found at once only if each is a SELECT of its own.
+      // SQLite finds both ends at once only if each is a separate SELECT.
       const end = (which: string): string => `(select ${which}(${identifier}) from ${table})`;
       const ids = `(${end('max')} - ${end('min')} + 1)`;
       const start = `${end('min')} + ${ids} * part$.value / ${SAMPLE_RANGES}`;
@@ -61,11 +61,11 @@ export const sqliteDialect: Dialect = {
       isCheap: Number(ids) <= SAMPLE_RANGES * SAMPLE_RANGE_IDS,
     }),
   },
-  // If a limit or a pattern is a bare parameter, SQLite parses and plans the statement again for each value.
+  // If a limit or pattern is a bare parameter, SQLite parses and plans the statement again for each value.
   limit: 'limit ? + 0 offset ? + 0',
   readsRowsAtOnce: true,
   hoursAgo: `strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-' || ? || ' hours')`,
-  // Every index ends in the identifier and has null first, without being told.
+  // SQLite indexes always end in the identifier and put null first.
   indexed: (expressions) => expressions,
   like: `like '' ||`,
   joined: { words: 'cross join', inOrder: true },
@@ -89,7 +89,7 @@ export const sqliteDialect: Dialect = {
       `insert into sqlite_sequence (name, seq) select ${literal(table)}, ? where not exists (select 1 from sqlite_sequence where name = ${literal(table)})`,
     ],
   },
-  // Foreign keys are deferred until the transaction ends; with a larger cache, fewer pages are written twice.
+  // Defers foreign keys until the transaction ends; with a larger cache, fewer pages are written twice.
   deferred: () => ({ begin: ['pragma defer_foreign_keys = on', `pragma cache_size = -${BULK_CACHE_KIB}`], end: [] }),
   locks: false,
   lockOwnership: undefined,

@@ -1,4 +1,4 @@
-/** The driver for SQLite: one connection writes, one reads, and processes of their own search. */
+/** The driver for SQLite: one connection writes, one reads, and separate processes search. */
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
@@ -61,7 +61,7 @@ export function openSqlite(
     address: file,
     ...reader,
     mostCounted: MAX_COUNTED_ROWS,
-    // Only searches and lists have to be admitted: reads do not wait, and writes share transactions.
+    // Only searches and lists need slots: reads do not wait, and writes share transactions.
     slots: {
       most: { stream: maxStreams, slowList: MAX_READERS - 1 },
       shared: [{ kinds: ['scan', 'slowList'], most: MAX_READERS }],
@@ -70,7 +70,7 @@ export function openSqlite(
     read: (work) => work(reader),
     write: commits.write,
     define: (statements) => afterReads(() => define(writer, statements)),
-    // The first process to define tables locks the file.
+    // The first process that defines tables locks the file.
     exclusively: async (work) => work(),
     existing: () => reader.column(EXISTING_NAMES, []),
     migrate: (migration) => afterReads(() => migrate(file, migration)),
@@ -86,7 +86,7 @@ export function openSqlite(
       }
     },
     ping: () => {
-      // A file that was moved or replaced can still be written here, but nobody would see it.
+      // A moved or replaced file would still accept writes, but no reader would see them.
       if (inodeOf(file) !== inode) throw unavailable('moved');
       reader.value(PING, []);
     },

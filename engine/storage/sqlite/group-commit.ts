@@ -1,6 +1,6 @@
 /**
- * Writes that arrive together share one transaction and one fsync, and are answered after the commit. Each but the first
- * has a savepoint, so that a failure undoes only its own work. Other requests get a turn after each slice of time.
+ * Writes that arrive together share one transaction and one fsync, and finish after the commit. Each but the first
+ * has a savepoint, so that a failure undoes only its own work. Other requests get a turn after each time slice.
  */
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { type Caller, CallerGone } from '../../edge/caller.ts';
@@ -29,7 +29,7 @@ export function createGroupCommit(connection: SqliteConnection, refresh: () => v
   const queue: QueuedWrite[] = [];
   let draining: Promise<void> | undefined;
   let closing = false;
-  /** The end of this slice; `turn` is set while statements wait for the next one. */
+  /** The end of this slice. While statements wait for the next slice, `turn` is set. */
   let sliceEnd = performance.now() + WRITE_SLICE_MS;
   let turn: Promise<void> | undefined;
 
@@ -39,7 +39,7 @@ export function createGroupCommit(connection: SqliteConnection, refresh: () => v
     turn = undefined;
   }
 
-  /** Refuses statements after the end of their work: they would run in the next transaction. */
+  /** Refuses statements after their work has ended: they would run in the next transaction. */
   function writerUntil(isOver: () => boolean): Writer {
     const inTime: Around =
       (ask) =>
@@ -80,11 +80,11 @@ export function createGroupCommit(connection: SqliteConnection, refresh: () => v
       await gather();
       await commitGroup();
     }
-    // No await may come between the last look at the queue and this: the next write must begin a new drain.
+    // Never await between the last look at the queue and this: the next write must start a new drain.
     draining = undefined;
   }
 
-  /** Waits as long as each turn of the event loop brings more writes: sharing an fsync is worth more than an early start. */
+  /** Waits as long as each event-loop turn brings more writes: sharing an fsync is worth more than an early start. */
   async function gather(): Promise<void> {
     let before: number;
     do {
@@ -96,7 +96,7 @@ export function createGroupCommit(connection: SqliteConnection, refresh: () => v
   async function commitGroup(): Promise<void> {
     const group: QueuedWrite[] = [];
     try {
-      // A transaction that could not be rolled back must not be committed with these writes.
+      // A transaction that failed to roll back must not be committed with these writes.
       if (database.inTransaction) command(ROLLBACK);
       refresh();
       await runGroup(group);
@@ -138,7 +138,7 @@ export function createGroupCommit(connection: SqliteConnection, refresh: () => v
     }
   }
 
-  /** RAISE(ROLLBACK) in a trigger of others has undone the whole group: its earlier writes run again. */
+  /** RAISE(ROLLBACK) in a third-party trigger has undone the whole group: its earlier writes run again. */
   function beginAgain(group: QueuedWrite[], isFirst: boolean, error: unknown): void {
     if (isFirst) return;
     if (!(error instanceof Problem && error.code === 'refused-by-database')) throw error;
@@ -164,7 +164,7 @@ export function createGroupCommit(connection: SqliteConnection, refresh: () => v
 
   return {
     write,
-    /** Resolves when every write is answered; none waits for the lock of another process any more. */
+    /** Resolves when every write has finished; writes wait no more for another process's lock. */
     drained: async (): Promise<void> => {
       closing = true;
       await draining;

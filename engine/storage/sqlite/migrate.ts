@@ -1,4 +1,4 @@
-/** Changes of tables in an SQLite file, on a connection of their own: foreign keys are off, and are checked at the end. */
+/** Migrates an SQLite file on its own connection: foreign keys are off, and checked at the end. */
 import { CallerGone } from '../../edge/caller.ts';
 import { Problem, reasonOf, StartError } from '../../problem.ts';
 import type { Migration, Task } from '../migrate/driver.ts';
@@ -48,7 +48,7 @@ export async function migrate(file: string, migration: Migration): Promise<strin
 
 async function carryOut(connection: SqliteConnection, file: string, migration: Migration): Promise<string | undefined> {
   await migration.before(connection);
-  // This connection holds the write lock, so the copy, made by another one, has the state before.
+  // This connection holds the write lock, so the copy, made by another connection, has the old state.
   const copy = migration.backup ? timestamped(file, 'backup') : undefined;
   if (copy !== undefined) await backUp(file, copy);
   const { caller, report } = migration.watch;
@@ -89,7 +89,7 @@ function runTask(
     tell(position, last, rows);
     const end = connection.value(next, [position]);
     if (typeof end !== 'number') return;
-    // On this connection, it is never a promise.
+    // This connection never returns a promise.
     rows += (connection.run({ sql }, [position, end]) as { readonly changes: number }).changes;
     position = end;
   }
@@ -115,7 +115,7 @@ function brokenKeys({ all }: SqliteConnection): string | undefined {
 
 type SchemaRow = Readonly<Record<'type' | 'name' | 'table' | 'sql', string>>;
 
-/** Tables come first, and triggers last. */
+/** Sorts tables first, triggers last. */
 const schemaOf = ({ database }: Pick<SqliteConnection, 'database'>): readonly SchemaRow[] =>
   database
     .prepare<[], SchemaRow>(
@@ -124,7 +124,7 @@ const schemaOf = ({ database }: Pick<SqliteConnection, 'database'>): readonly Sc
     )
     .all();
 
-/** SQL of the indexes and triggers of others that a rebuild has lost. */
+/** SQL of third-party indexes and triggers that a rebuild has lost. */
 function lostIn(
   connection: SqliteConnection,
   before: readonly SchemaRow[],
@@ -138,7 +138,7 @@ function lostIn(
     .map(({ sql }) => sql);
 }
 
-/** Runs the tasks over the schema of the file, without rows. */
+/** Runs the tasks on a copy of the file's schema, without rows. */
 export function dryRun(
   file: SqliteConnection,
   { tasks, own }: Pick<Migration, 'tasks' | 'own'>,
@@ -153,10 +153,10 @@ export function dryRun(
     const rows = schemaOf(file);
     for (const { sql } of rows)
       try {
-        // Unlike `execute`, this runs one statement at most: the file may come from anywhere.
+        // Unlike `execute`, this runs only one statement: the file may come from anywhere.
         scratch.run({ sql }, []);
       } catch {
-        // An object of others may need what the copy lacks.
+        // Third-party objects may need what the copy lacks.
       }
     for (task of tasks) runTask(scratch, task, () => undefined);
     [task] = tasks;

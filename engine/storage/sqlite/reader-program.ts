@@ -1,4 +1,4 @@
-/** The program of a reader process. SQLite cannot be interrupted from JavaScript, but a process can be killed at any time. */
+/** The program of a reader process. JavaScript cannot interrupt SQLite, but can kill a process at any time. */
 import { statSync } from 'node:fs';
 import { constants, getPriority, setPriority } from 'node:os';
 import { Worker } from 'node:worker_threads';
@@ -18,7 +18,7 @@ import {
   WAL_LIMIT_BYTES,
 } from './tuning.ts';
 
-/** Begins a statement, reads on in it, or ends the snapshot, which begins with the first statement. */
+/** Starts a statement, continues it, or ends the snapshot, which starts with the first statement. */
 export type Question = { readonly sql: string; readonly values: Values } | 'more' | 'end';
 
 export interface Piece {
@@ -26,16 +26,16 @@ export interface Piece {
   readonly isLast: boolean;
 }
 
-/** One for each question, in order, after the first one, `ready`. An error loses its class on the way, but not its code. */
+/** After `ready`, one reply to each question, in order. An error loses its class on the way, but keeps its code. */
 export type Reply = 'ready' | Piece | { readonly failure: { readonly message: string; readonly code: string } };
 
 const [, , file = ''] = process.argv;
 
 try {
-  // Where processors are scarce, the service comes first: it answers all other requests.
+  // If processors are scarce, the service comes first: it serves all other requests.
   setPriority(Math.max(getPriority(), constants.priority.PRIORITY_BELOW_NORMAL));
 } catch {
-  // A sandbox may forbid it.
+  // A sandbox may forbid this.
 }
 
 const connection = connect(file, true);
@@ -79,14 +79,14 @@ function endSnapshot(): Piece {
   try {
     if (connection.database.inTransaction) connection.command(COMMIT);
   } catch {
-    // The next search would see old records.
+    // The next search would read old records.
     process.exit(1);
   }
   copyLog();
   return { rows: [], isLast: true };
 }
 
-/** Copies a log that this snapshot has held, so that the next commit need not copy all of it. */
+/** Copies a log that this snapshot has held back, so that the next commit need not copy it all. */
 function copyLog(): void {
   if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) <= WAL_LIMIT_BYTES) return;
   try {
@@ -94,7 +94,7 @@ function copyLog(): void {
     database.pragma('wal_checkpoint(passive)');
     database.close();
   } catch {
-    // The next commit copies it.
+    // The next commit copies the log.
   }
 }
 
@@ -110,13 +110,13 @@ function reply(question: Question): Reply {
 /** Without a callback, `send` would throw if the service was killed. */
 const send = (message: Reply): void => void process.send?.(message, () => undefined);
 
-// The pipe closes when the service ends, however it ends. A thread watches it while a statement runs here.
+// However the service ends, the pipe closes. A thread watches it while a statement runs here.
 const WATCH = `new (require('node:net').Socket)({ fd: 4 })
   .on('error', () => undefined).on('close', () => process.kill(process.pid, 'SIGKILL')).resume()`;
 new Worker(WATCH, { eval: true, execArgv: [] }).unref();
 
 process.title = 'records reader';
-// The service ends its readers: signals to the process group are left to it.
+// Ignores signals to the process group: the service ends its readers.
 process.on('SIGINT', () => undefined).on('SIGTERM', () => undefined);
 process.on('message', (question: Question) => send(reply(question)));
 send('ready');

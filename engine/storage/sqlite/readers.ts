@@ -1,4 +1,4 @@
-/** Reader processes. Each serves one search at a time, which ends when its process is killed. */
+/** Reader processes. Each serves one search at a time; killing the process ends the search. */
 import { fork } from 'node:child_process';
 import { extname, join } from 'node:path';
 import { type Caller, CallerGone } from '../../edge/caller.ts';
@@ -9,7 +9,7 @@ import { type OnPiece, translate } from './connection.ts';
 import type { Piece, Question, Reply } from './reader-program.ts';
 import { READER_HEAP_MIB, READER_IDLE_TIMEOUT_MS, READER_SEMI_SPACE_MIB } from './tuning.ts';
 
-/** `timeout`: milliseconds that a statement may take; Infinity for commands. Processes start when they are first needed. */
+/** `timeout`: milliseconds per statement; Infinity for commands. Processes start when they are first needed. */
 export function createReaders(file: string, timeout: number) {
   const idle = new Map<ReaderProcess, NodeJS.Timeout>();
   const all = new Set<ReaderProcess>();
@@ -41,7 +41,7 @@ export function createReaders(file: string, timeout: number) {
   }
 
   return {
-    /** `onPiece` is called with the texts of each piece of a list. */
+    /** Calls `onPiece` with the JSON of each chunk of a list. */
     snapshot: (caller: Caller, onPiece: OnPiece): Snapshot => {
       const reader = acquire();
       const stop = caller.onGone(() => reader.kill(new CallerGone()));
@@ -64,7 +64,7 @@ export function createReaders(file: string, timeout: number) {
         },
         close: () => {
           stop();
-          // Nobody needs rows that are still being read.
+          // No caller needs the rows still being read.
           if (reader.isBusy()) reader.kill(new CallerGone());
           else reader.ask('end').catch(() => undefined);
           release(reader);
@@ -77,11 +77,11 @@ export function createReaders(file: string, timeout: number) {
   };
 }
 
-/** Reads one piece ahead, and no more: a slow client slows the scan down. */
+/** Reads one chunk ahead, and no more: slow clients slow the scan down. */
 async function* pieces({ ask }: ReaderProcess, { sql }: Statement, values: Values): AsyncGenerator<readonly Row[]> {
   for (let piece = await ask({ sql, values }); ;) {
     const next = piece.isLast ? undefined : ask('more');
-    // It may fail before it is awaited.
+    // It might fail before it is awaited.
     next?.catch(() => undefined);
     if (piece.rows.length > 0) yield piece.rows;
     if (!next) return;
@@ -115,13 +115,13 @@ function startReader(file: string, timeout: number, onEnd: () => void) {
   let ready = false;
   let gone: Error | undefined;
 
-  /** An idle reader does not keep the service running. */
+  /** An idle reader must not keep the service running. */
   function setBusy(isBusy: boolean): void {
     child[isBusy ? 'ref' : 'unref']();
     child.channel?.[isBusy ? 'ref' : 'unref']();
   }
 
-  /** The time to start the process does not count. */
+  /** The timeout excludes the process's start. */
   function limit(one: PendingAnswer): void {
     if (ready && timeout !== Infinity) one.timer = setTimeout(() => kill(tooSlow(timeout)), timeout);
   }
@@ -140,7 +140,7 @@ function startReader(file: string, timeout: number, onEnd: () => void) {
     else asker?.resolve(reply);
   }
 
-  /** Questions without an answer fail with the reason. */
+  /** Open questions fail with the reason. */
   function kill(reason: Error = unavailable('cutOff')): void {
     if (gone) return;
     gone = reason;
@@ -157,7 +157,7 @@ function startReader(file: string, timeout: number, onEnd: () => void) {
   child.on('message', (reply) => settle(reply as Reply));
   child.on('error', failed);
   child.on('exit', (code, signal) => failed(new Error(`a reader process ended: ${signal ?? code}`)));
-  // A socket, though its type does not say so; missing if no process could be started.
+  // A socket, though not by its type; missing if no process could start.
   const lifeline = (child.stdio as typeof child.stdio | undefined)?.[4];
   if (lifeline && 'unref' in lifeline && typeof lifeline.unref === 'function') lifeline.unref();
   setBusy(false);
@@ -169,7 +169,7 @@ function startReader(file: string, timeout: number, onEnd: () => void) {
         const one: PendingAnswer = { resolve, reject };
         waiting.push(one);
         limit(one);
-        // No process could be started: the event that says so comes later.
+        // No process could start: its event comes later.
         if (!child.connected) return failed(new Error('a reader process cannot be started'));
         child.send(question, (error) => error && failed(error));
       }),
