@@ -1,4 +1,4 @@
-/** The models that were applied to the database, as plain data. */
+/** The models applied to the database, as plain data. */
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Generated } from '../../field-types/field-type.ts';
@@ -27,7 +27,7 @@ import {
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader, Writer } from '../driver.ts';
 
-/** To be raised when the columns of a field type change. */
+/** Increment it when the columns of a field type change. */
 const FORMAT = 6;
 
 export interface AppliedField {
@@ -88,7 +88,7 @@ export interface AppliedModel {
   readonly format: typeof FORMAT;
   readonly types: Readonly<Record<string, AppliedType>>;
   readonly joins: readonly AppliedJoin[];
-  /** Ids of the drops that were not allowed, and of the questions that were answered. */
+  /** Ids of the drops not allowed, and of the questions answered. */
   readonly kept?: readonly string[];
 }
 
@@ -101,7 +101,7 @@ export const columnsIn = ({ identifier, fields, references }: AppliedType): read
   ...Object.values(fields).flatMap(({ folded }) => folded ?? []),
 ];
 
-/** Equal for names that a database takes for the same. */
+/** Equal for names that a database considers equal. */
 export const nameKey = (name: string): string => name.toLowerCase();
 
 export const NO_MODEL: AppliedModel = { format: FORMAT, types: {}, joins: [] };
@@ -112,7 +112,7 @@ export function appliedModel({ types, joinTables }: Model, dialect: Dialect): Ap
     types: Object.fromEntries([...types.values()].map((type) => [type.name, appliedType(type, dialect)])),
     joins: joinTables.map((table) => appliedJoin(table, dialect)),
   };
-  // Without undefined members, so that it equals what was read.
+  // Removes undefined members, so that it equals the stored model.
   return JSON.parse(JSON.stringify(model)) as AppliedModel;
 }
 
@@ -182,7 +182,7 @@ function parseApplied(text: string): AppliedModel {
 }
 
 export interface History {
-  /** current: applied last. behind: the last model was applied for the first time after this one. new: all others. */
+  /** current: applied last. behind: first applied before the last model was. new: all others. */
   readonly state: 'new' | 'current' | 'behind';
   readonly digest: string;
   readonly applied: AppliedModel;
@@ -219,11 +219,11 @@ export async function remember(
   const text = JSON.stringify(applied);
   await writer.run(METADATA.addHistory, [text, new Date().toISOString(), digest, last + 1]);
   if (!isDeepStrictEqual(before, applied)) await writer.run(METADATA.setModel, [text, 1]);
-  // This tells running instances that the tables have changed.
+  // This notifies running instances that the tables have changed.
   for (const sql of revision.renew) await writer.run({ sql }, []);
 }
 
-/** Independent of the order in descriptors, and of the SQL of indexes, which differs between versions of the engine. */
+/** The digest ignores the order in descriptors, and index SQL, which varies between versions of the engine. */
 function digestOf({ types }: Model, wanted: AppliedModel): string {
   const renames = [...types.values()]
     .flatMap(({ name, renamedFrom, fields, relations }) => [

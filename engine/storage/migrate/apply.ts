@@ -1,4 +1,4 @@
-/** Brings the tables to the Model. A start only makes steps that lose nothing. */
+/** Migrates the tables to the Model. A start only makes steps that lose nothing. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Model } from '../../model/model.ts';
@@ -23,9 +23,9 @@ interface HistoryPlan extends Plan {
 }
 
 export interface PreparedTables {
-  /** `mapped`, restricted to what the tables can hold. */
+  /** `mapped`, limited to what the tables can hold. */
   readonly model: Model;
-  /** The model of the descriptors with the names of its tables and columns. */
+  /** The descriptors' model with the names of its tables and columns. */
   readonly mapped: Model;
   readonly history: History;
   readonly made: readonly string[];
@@ -41,7 +41,7 @@ interface Preparation {
   readonly clock?: Clock | undefined;
 }
 
-/** Throws a StartError with the plan, and changes nothing, where somebody has to decide something. */
+/** Throws a StartError with the plan, and changes nothing, if the operator has to decide. */
 export async function prepare(model: Model, driver: Driver, how: Preparation = {}): Promise<PreparedTables> {
   try {
     return await prepareOnce(model, driver, how);
@@ -79,7 +79,7 @@ async function prepareOnce(
   return { ...view, history: found, made: [], kept: [], others: othersIn(found.applied, catalogue) };
 }
 
-/** Throws a StartError if the tables cannot serve the model. `missing`: the engine's own tables that are not there. */
+/** Throws a StartError if the tables cannot serve the model. `missing`: the engine's own missing tables. */
 export function ownView(
   model: Model,
   { state, applied, last, own }: History,
@@ -110,7 +110,7 @@ export async function createEngineTables(driver: Driver): Promise<void> {
   try {
     if (missing.size > 0) await driver.define([...missing.values()]);
   } catch (error) {
-    // Another start may have made them meanwhile.
+    // Another start may have made the missing tables.
     if ((await missingTables(driver)).size > 0) throw error;
   }
 }
@@ -134,7 +134,7 @@ export interface Applied {
   readonly backup: string | undefined;
 }
 
-/** Runs all of the plan, or throws a StartError with it. `allowed`: ids of steps by which records may lose something. */
+/** Runs the whole plan, or throws a StartError with it. `allowed`: ids of steps by which records may lose data. */
 export async function applyPlan(
   plan: HistoryPlan,
   driver: Driver,
@@ -148,7 +148,7 @@ export async function applyPlan(
   const asFound = await assessIn(plan, driver, allowed);
   const drift = driftOf(applied, catalogue);
   if (blockers(asFound).length + drift.length > 0) {
-    // Tables that another instance has just changed look as if they had drifted.
+    // Tables just changed by another instance look as if they had drifted.
     await refuseStale(plan, driver);
     throw new StartError(formatRefusal(asFound, drift));
   }
@@ -178,7 +178,7 @@ export async function applyPlan(
     after: finish,
     watch,
   });
-  // Running instances must notice before anything is written that they would read wrongly.
+  // Running instances must notice before this writes values that they would misread.
   if (!dialect.revision.inEachSnapshot && plan.steps.some(isReadOtherwise)) await sleep(2 * SCHEMA_CHECK_INTERVAL_MS);
   return { steps, backup };
 }
@@ -190,7 +190,7 @@ async function refuseStale({ applied }: Pick<Plan, 'applied'>, reader: Reader): 
   throw new StalePlan('The tables were changed by somebody else in the meantime. Nothing was changed by this plan.');
 }
 
-/** Where clients wait for the lock, only steps that had found no rows: constraints have held for the others. */
+/** If clients wait for the lock, reassesses only steps that had found no rows; constraints protect the others. */
 async function assessAgain(
   asFound: readonly Assessed[],
   plan: Plan,

@@ -14,13 +14,13 @@ import {
   stepId,
 } from './steps.ts';
 
-/** unclear: an operator must say what is meant. blocked: records or objects prevent it. kept: the drop is not allowed. */
+/** unclear: an operator must state the intent. blocked: records or objects prevent it. kept: the drop is not allowed. */
 type State = 'ready' | 'allow' | 'unclear' | 'blocked' | 'kept';
 
 interface AffectedRows extends Pick<StepCheck, 'effect' | 'says'> {
   readonly count: number;
   readonly identifiers: readonly number[];
-  /** For each of these, the seed that it is in the way of. */
+  /** The seed with which each of these conflicts. */
   readonly seeds?: readonly number[] | undefined;
 }
 
@@ -36,7 +36,7 @@ export interface Assessed {
 const MAX_IDENTIFIERS = 10;
 const PAGE = 2_000;
 
-/** `allowed`: ids of steps. The reader must see the database as it was when the plan was made. */
+/** `allowed`: ids of steps. The reader must see the database as of the plan. */
 export async function assess(
   plan: Plan,
   reader: Reader,
@@ -63,7 +63,7 @@ export async function assess(
   return assessed;
 }
 
-/** Like `assess`, but also finds objects of others that block a step, and a task that SQLite would refuse. */
+/** Like `assess`, but also finds third-party objects that block a step, and a task that SQLite would refuse. */
 export async function assessIn(
   plan: Plan & { readonly catalogue: Catalogue },
   driver: Driver,
@@ -124,7 +124,7 @@ const olderWords = {
   refuse: 'older instances cannot use the type (503)',
 } as const;
 
-/** Names of kept parts can have a blank. */
+/** Names of kept parts can contain a blank. */
 const allowing = (step: MigrationStep): string => `--allow ${stepId(step).replace(/.* .*/, '"$&"')}`;
 
 export const blockers = (steps: readonly Assessed[]): readonly Assessed[] =>

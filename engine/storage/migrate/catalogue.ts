@@ -1,12 +1,12 @@
-/** Compares the objects in the database, read by one query, with what the engine made and what a plan makes. */
+/** Compares the database's objects, read by one query, with the objects that the engine or a plan makes. */
 import { ENGINE_PREFIX, OPEN_COLUMN } from '../../model/model.ts';
 import type { Driver } from '../driver.ts';
 import { type AppliedModel, columnsIn, nameKey } from './applied.ts';
 import type { MigrationStep } from './steps.ts';
 
 /**
- * Kinds: relation (`detail`: table or view), column (`detail`: type and default), needed (a column without a default), index,
- * trigger, reader (of column `detail`), referrer (by a foreign key), denied (the table, or the schema `name`, is not ours).
+ * Kinds: relation (`detail`: table or view), column (`detail`: type, default), needed (column without default), index,
+ * trigger, reader (of column `detail`), referrer (by a foreign key), denied (table or schema `name` has another owner).
  */
 interface Found {
   readonly kind: string;
@@ -25,7 +25,7 @@ export interface OtherColumn {
 export interface Drift {
   readonly table: string;
   readonly differences: readonly string[];
-  /** SQL that puts missing indexes back. */
+  /** SQL that recreates missing indexes. */
   readonly cures: readonly string[];
 }
 
@@ -36,7 +36,7 @@ export async function readCatalogue(driver: Driver): Promise<Catalogue> {
     name: String(name),
     detail: String(detail ?? ''),
   }));
-  // A migration that was cut off has prepared objects such as `index _records_new_1`.
+  // An interrupted migration has prepared objects such as `index _records_new_1`.
   const isOwn = (name: string): boolean => (name.split(' ')[1] ?? name).startsWith(ENGINE_PREFIX);
   return rows.filter(({ kind, name }) => kind === 'relation' || kind === 'column' || !isOwn(name));
 }
@@ -56,7 +56,7 @@ const ownTables = ({ types, joins }: AppliedModel) => [
   ...joins.map(({ table, made, left, right }) => ({ table, made, columns: [left.column, right.column] })),
 ];
 
-/** Missing tables, columns and indexes, and columns of others that a new record would have to fill. */
+/** Finds missing tables, columns and indexes, and third-party columns that new records must fill. */
 export function driftOf(applied: AppliedModel, catalogue: Catalogue): readonly Drift[] {
   return ownTables(applied).flatMap((own): readonly Drift[] => {
     const { table, columns, made } = own;

@@ -1,4 +1,4 @@
-/** The change of a table: SQL of its values afterwards and of rows in the way, and the steps of fields and checks. */
+/** Changes to a table: SQL for new values and for affected or conflicting rows; steps for fields and checks. */
 import { NOW } from '../../descriptor/descriptor.ts';
 import { createAjv } from '../../field-types/ajv-keywords.ts';
 import { type Shape, widens } from '../../field-types/field-type.ts';
@@ -88,7 +88,7 @@ export function changeOf(pair: TypePair, dialect: Dialect, others: readonly Othe
   };
 }
 
-/** SQL over the columns before. `default: now` is the time of the migration. */
+/** SQL for the new value, from old columns. `now`: time of the migration. */
 function valueOf(
   column: Column,
   field: Field,
@@ -105,12 +105,12 @@ function valueOf(
     return was.nullable && !column.nullable && hasDefault(column) ? `coalesce(${taken}, ${otherwise})` : taken;
   }
   if (!wasOpen) return otherwise;
-  // Records may have an open key of that name.
+  // An open key of that name is taken over.
   const taken = type.extracted(quote(OPEN_COLUMN), keyPath(field.name));
   return `case when ${hasKey(OPEN_COLUMN, field.name)} then ${taken} else ${otherwise} end`;
 }
 
-/** SQL: the value that an index over the member compares. */
+/** SQL: the new value, as an index compares it. */
 export function valueAfter(
   { dialect, fieldChanges, referenceChanges }: TypeChange,
   member: Field | Relation,
@@ -158,7 +158,7 @@ function rowsUnfit(change: TypeChange, json: string, condition: string, schema: 
   };
 }
 
-/** Rows from which a link leads into a circle: those that cannot be reached from a row without the link. */
+/** Rows whose links end in a cycle: those not reachable from any row without the link. */
 export function rowsInCircles(
   { table, identifier }: Pick<AppliedType, 'table' | 'identifier'>,
   { column }: { readonly column: string },
@@ -173,7 +173,7 @@ export function rowsInCircles(
   return { sql: `${selected} left join (${free}) as known$ on known$.id$ = one$.${id} where known$.id$ is null` };
 }
 
-/** Rows that share their values with another one; null equals nothing. */
+/** Rows with duplicate values; nulls are never equal. */
 export function rowsAlike({ before, dialect: { quote } }: TypeChange, values: readonly string[]): RowQuery {
   const alike = `count(*) over (partition by ${values.join(', ')}) as alike`;
   const given = values.map((value) => `(${value}) is not null`).join(' and ');
@@ -220,7 +220,7 @@ function keptSteps(change: TypeChange, one: FieldChange, before: NamedField): re
     add(hasDefault(column) ? 'fill-field' : 'require-field', { edits, now: writtenDefault(field), rows });
   }
   const [was, now] = [writtenDefault(before), writtenDefault(field)];
-  // Defaults of different types have different forms, and cannot be compared.
+  // Defaults of different types cannot be compared.
   if (isSameType && was !== now) add('change-default', { was, now, edits });
   if (before.generated !== field.generated) {
     if (field.generated === undefined) add('stop-generating', { was: before.generated });
@@ -273,7 +273,7 @@ function addedStep(change: TypeChange, { field, column, value, folded }: FieldCh
   return change.step(required ? 'add-required-field' : 'add-field', { name, edits, rows, checks });
 }
 
-/** New fields take open keys over, but identifiers, relations and renamed fields cannot. `known`: former relations. */
+/** Only new fields take open keys over: identifiers, relations and renamed fields fail. `known`: old relations. */
 export function claimSteps(change: TypeChange, known: ReadonlySet<string>): readonly MigrationStep[] {
   const { type, before, dialect, fields } = change;
   if (!before.open) return [];
@@ -287,7 +287,7 @@ export function claimSteps(change: TypeChange, known: ReadonlySet<string>): read
   );
 }
 
-/** Stored records stay as they are, even if they break a new check. */
+/** Stored records stay unchanged, even if they violate a new check. */
 export const checkSteps = ({ step, checks }: TypeChange): readonly MigrationStep[] => [
   ...checks.dropped.map((rule) => step('drop-check', { name: [...fieldsOf(rule)].join(','), detail: sentence(rule) })),
   ...checks.added.map(({ fields, message }) =>

@@ -1,4 +1,4 @@
-/** Compares the applied model with a Model in its tables: what each part was before. */
+/** Matches each part of a Model, in its tables, with its applied part. */
 import { type CheckRule, ruleKey, ruleOf } from '../../model/checks.ts';
 import type { Check, Field, Index, JoinTable, Model, RecordType, Reference, Relation } from '../../model/model.ts';
 import { columnOf } from '../columns.ts';
@@ -27,7 +27,7 @@ export interface TypePair {
   readonly before: NamedType;
   readonly fields: Matched<Field, NamedField>;
   readonly references: Matched<Reference, AppliedReference>;
-  /** By their columns. `before` has another name where case begins or ceases to count. */
+  /** Matched by columns. `before` has another name if case sensitivity changes. */
   readonly indexes: Matched<Index, NamedIndex>;
   readonly checks: Matched<Check, CheckRule>;
 }
@@ -39,7 +39,7 @@ export interface Comparison {
   readonly joins: Matched<JoinTable, AppliedJoin>;
 }
 
-/** Tables and columns never change their names, so they identify a part. */
+/** Tables and columns keep their names, so they identify a part. */
 export function compare(applied: AppliedModel, { types, joinTables }: Model): Comparison {
   const table = (one: { readonly table: string }): string => one.table;
   const { kept, added, dropped } = match(types.values(), named(applied.types), table, table);
@@ -107,7 +107,7 @@ function match<A, B>(
   return { kept, added, dropped: [...left.values()] };
 }
 
-/** A relation on the side where a foreign key or a join table has a name that people know. */
+/** The side of a foreign key or join table where a descriptor names it. */
 interface Owner {
   readonly type: string;
   readonly name: string;

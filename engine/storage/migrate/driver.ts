@@ -1,4 +1,4 @@
-/** The interface of drivers that change tables, and the changes as data. */
+/** The interface of drivers that change tables, and changes as data. */
 import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
 import type { OnDelete } from '../../descriptor/descriptor.ts';
 import type { Column } from '../columns.ts';
@@ -9,23 +9,23 @@ import type { TableIndex, TableStatements } from '../tables.ts';
 
 export interface Migration {
   readonly tasks: readonly Task[];
-  /** Only a migration with the same key continues one that was interrupted. */
+  /** Only a migration with the same key continues an interrupted migration. */
   readonly key: string;
   readonly own: ReadonlySet<string>;
-  /** Tables that nobody else reads or writes from before `before` until the end. */
+  /** Tables that only the migration uses from `before` until the end. */
   readonly locked: readonly string[];
   readonly backup: boolean;
-  /** Begins the transaction that changes what clients see. An error that it throws ends the migration. */
+  /** Begins the transaction that changes what clients see. If it throws, the migration ends. */
   readonly before: (reader: Reader) => Awaitable<void>;
   readonly after: (writer: Writer) => Awaitable<void>;
   readonly watch: Follower;
 }
 
-/** The migration inserts seed records, and is taken back as a whole with the one that cannot be inserted. */
+/** If a seed record of the migration cannot be inserted, the whole migration is undone. */
 export class SeedRefused extends StartError {}
 
 export interface Follower {
-  /** Once it has gone, the migration stops with CallerGone. The next one goes on from there. */
+  /** Once it has gone, the migration stops with CallerGone. The next migration continues. */
   readonly caller: Caller;
   readonly report: (event: MigrationEvent) => void;
 }
@@ -35,7 +35,7 @@ export interface Doing {
   readonly task: Task;
   readonly number: number;
   readonly of: number;
-  /** Of a fill: the identifier that it has reached, the greatest one, and the rows done by this process; otherwise 0. */
+  /** For fills: identifier reached, greatest identifier, and rows done by this process; otherwise 0. */
   readonly position: number;
   readonly last: number;
   readonly rows: number;
@@ -48,11 +48,11 @@ export type MigrationEvent =
 export const UNWATCHED: Follower = { caller: NO_CLIENT, report: () => undefined };
 
 export interface Migrating {
-  /** All or nothing. Returns the name of the copy. */
+  /** Runs all or nothing. Returns the copy's name. */
   migrate(migration: Migration): Promise<string | undefined>;
   finishMigration(watch: Follower): Promise<void>;
   abandonMigration(watch: Follower): Promise<boolean>;
-  /** Runs the tasks over empty tables, where that needs no lock. Returns the task that fails, and why. */
+  /** Runs the tasks on empty tables, if that needs no lock. Returns the failing task, and why. */
   dryRun(
     migration: Pick<Migration, 'tasks' | 'own'>,
   ): Awaitable<{ readonly task: Task; readonly reason: string } | undefined>;
@@ -75,7 +75,7 @@ export type Edit =
 
 export interface ColumnSource {
   readonly column: Column;
-  /** SQL over the columns before. */
+  /** SQL over the old columns. */
   readonly value: string;
   readonly from: string | undefined;
   readonly reads?: string | undefined;
@@ -94,15 +94,15 @@ export interface TableAlteration {
 }
 
 export interface Altered {
-  /** The tasks of each edit; empty where `together` or an earlier edit does it. */
+  /** The tasks of each edit; empty if `together` or an earlier edit does it. */
   readonly each: readonly (readonly Task[])[];
   /** A rebuild that makes all edits in one pass over the rows. */
   readonly together: readonly Task[];
 }
 
 /**
- * SQLite runs tasks in the order of the plan, in one transaction. PostgreSQL sorts them as here, in three stages: `prepare`
- * builds objects under hidden names, `switch` is one short transaction that renames them, `finish` checks and clears up.
+ * SQLite runs tasks in plan order, in one transaction. PostgreSQL sorts them as here, in three stages: `prepare` builds
+ * objects under temporary names, `switch` is a short transaction that renames them, `finish` checks and cleans up.
  */
 export const taskKinds = {
   column: { stage: 'prepare', lock: 'all', says: 'Add a column to' },
@@ -118,16 +118,16 @@ export const taskKinds = {
   settle: { stage: 'switch', lock: 'all', says: 'Change' },
   renameIndex: { stage: 'switch', lock: 'none', says: 'Change' },
   create: { stage: 'switch', lock: 'none', says: 'Create' },
-  /** After all tables are created, since foreign keys may form circles. */
+  /** Runs after all tables exist, as foreign keys may form cycles. */
   link: { stage: 'switch', lock: 'all', says: 'Change' },
   confirm: { stage: 'finish', lock: 'none', says: 'Check the references of' },
 } as const;
 
 export interface Task {
   readonly kind: keyof typeof taskKinds;
-  /** The table that it locks or reads, by its name before the migration. */
+  /** The table that it locks or reads, by its old name. */
   readonly table: string | undefined;
-  /** A fill binds the identifiers before the first row and of the last row of a batch. */
+  /** A fill binds the identifiers before a batch's first row and of its last row. */
   readonly sql: string;
   readonly identifier?: string;
   readonly drops?: string;

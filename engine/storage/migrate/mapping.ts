@@ -1,4 +1,4 @@
-/** Gives the Model the tables and columns of the database: renamed parts keep theirs. */
+/** Maps the Model to the database's tables and columns: renamed parts keep theirs. */
 import {
   type Field,
   type JoinTable,
@@ -23,7 +23,7 @@ import {
 import { columnsBefore, indexKey, relationAt } from './compare.ts';
 import { stepId } from './steps.ts';
 
-/** `own`: these descriptors as they were applied last. */
+/** `own`: these descriptors as last applied. */
 export function mappedModel(
   model: Model,
   applied: AppliedModel,
@@ -48,7 +48,7 @@ export function mappedModel(
     const now = Object.values(applied.types).find(({ table }) => table === before?.table);
     revise(type, { table: now?.table ?? freeTable(type.table) });
     if (before && now) mapColumns(type, before, now);
-    // An index keeps its name for as long as it is over the same columns.
+    // An index keeps its name while its columns stay the same.
     const names = new Map(
       Object.entries(now?.indexes ?? {}).map(([name, { unique, members }]) => [
         indexKey(unique, now ? columnsBefore(now, members, (field) => field.folded ?? field.column) : []),
@@ -77,7 +77,7 @@ export function mappedModel(
     const free = freeNames(columnsIn(now), wanted);
     for (const field of type.fields.values()) {
       const was = held.get(before.fields[were.get(field) ?? '']?.column ?? '');
-      // Other instances may still ignore case, so the folded column stays until its drop is allowed.
+      // Other instances may still ignore case: keep the folded column until its drop is allowed.
       const drop = stepId({ code: 'drop-caseless', type: type.name, name: field.name });
       const isFolded = was?.type === field.type.name && !allowedDrops.has(drop);
       const folded = field.folded ? (was?.folded ?? free(field.folded)) : isFolded ? was.folded : undefined;
@@ -87,7 +87,7 @@ export function mappedModel(
       revise(reference, { column: references.get(reference)?.column ?? free(reference.column) });
   }
 
-  /** Pairs foreign keys with their former ones: those with the same target and the same relation on either side. */
+  /** Pairs foreign keys with former keys that have the same target and share a relation on either side. */
   function matchReferences(type: RecordType, before: AppliedType, now: AppliedType) {
     const isThere = ({ column, target }: AppliedReference): boolean =>
       now.references.some((one) => one.column === column && tableOf(applied, one.target) === tableOf(own, target));
@@ -104,7 +104,7 @@ export function mappedModel(
     return pairs;
   }
 
-  /** A join table is a former one if both have the same types and share the relation of one side. */
+  /** Join tables match former tables with the same types and the same relation on one side. */
   function mapJoins(joinTables: readonly JoinTable[]): void {
     const sidesIn = (of: AppliedModel, { table, left, right }: AppliedJoin): string =>
       JSON.stringify([table, ...[left, right].flatMap(({ column, type }) => [column, tableOf(of, type)])]);
@@ -149,7 +149,7 @@ export function mappedModel(
 
 const tableOf = ({ types }: AppliedModel, name: string): string | undefined => types[name]?.table;
 
-/** Adds a number to a name that is taken, or wanted by another part. */
+/** Adds a number to a name taken or wanted by another part. */
 function freeNames(taken: readonly string[], wanted: readonly string[] = []): (name: string) => string {
   const [all, asked] = [new Set(taken.map(nameKey)), new Set(wanted.map(nameKey))];
   return (name) => {

@@ -1,4 +1,4 @@
-/** The applied model and the wanted one -> the steps from one to the other. */
+/** Finds the steps from the applied model to the wanted model. */
 import { isDeepStrictEqual } from 'node:util';
 import { fieldTypes } from '../../field-types/registry.ts';
 import {
@@ -83,7 +83,7 @@ function stepsBetween(
   dialect: Dialect,
   catalogue: Catalogue,
 ): readonly MigrationStep[] {
-  // A kept part whose name a new part takes is renamed, which is no step for people.
+  // Renaming a kept part, to free its name for a new part, is no step for users.
   const isShown = (step: MigrationStep): boolean =>
     !(isRename(step) || step.code === 'claim-key') || isNamed(step, mapped);
   const steps = [
@@ -107,7 +107,7 @@ const isNamed = ({ type, name }: MigrationStep, { types }: Model): boolean => {
   return named.fields.has(name) || named.relations.has(name);
 };
 
-/** Renames the types of inserted seeds by way of temporary names, since types may exchange their names. */
+/** Renames the types of inserted seeds via temporary names, since types may exchange their names. */
 function seedRenames(types: Comparison['types']): readonly Task[] {
   const renamed = types.filter(({ type, before }) => type.name !== before.name);
   const passing = (name: string): string => `${ENGINE_PREFIX}${name}`;
@@ -128,7 +128,7 @@ function knownRelations({ types, joins }: AppliedModel, name: string): ReadonlyS
 
 type TypeDraft = Draft<RecordType>;
 
-/** The model with the parts that no descriptor names, where they can be kept, and the steps that would drop them. */
+/** The model with parts that no descriptor names, where they can stay, and the steps that would drop them. */
 function keptModel(
   asked: Comparison,
   model: Model,
@@ -136,7 +136,7 @@ function keptModel(
   allowedDrops: ReadonlySet<string>,
 ): { readonly tables: Model; readonly steps: readonly MigrationStep[] } {
   const steps: MigrationStep[] = [];
-  /** Notes the step that would drop a part, and returns whether the part stays. Parts of a dropped type have no step. */
+  /** Notes the step that would drop a part, and returns whether the part stays. Dropped types cover their parts. */
   const stays = (step: MigrationStep | undefined): boolean => {
     if (step && allowedDrops.has(stepId(step))) return false;
     if (step) steps.push(step);
@@ -179,15 +179,15 @@ function keptModel(
     const [left, right] = [current.get(before.left.type), current.get(before.right.type)];
     if (left && right && stays(droppedJoinStep(before, dialect))) joinTables.push(keptJoin(before, left, right));
   }
-  // Indexes come last, since their members may be kept fields and relations.
+  // Indexes come last, since their members may be kept parts.
   for (const { pair, type, change } of kept)
     for (const index of pair.indexes.dropped) {
       const columns = columnsBefore(pair.before, index.members);
       const members = columns.flatMap((column) => memberAt(type, column) ?? []);
-      // A field may have become one whose values have no order.
+      // A field's new type may have no order.
       const isOrdered = members.every((member) => 'link' in member || member.type.operators.length > 0);
       if (members.length < columns.length || !isOrdered) continue;
-      // The drop of a field includes that of its indexes.
+      // Dropping a field drops its indexes.
       const isOwnStep = columns.every((column) => memberAt(pair.type, column));
       if (!stays(isOwnStep && change ? droppedIndexStep(change, index, type) : undefined)) continue;
       type.indexes.push({ name: index.name, unique: index.unique, members } as TypeDraft['indexes'][number]);
@@ -214,7 +214,7 @@ function freeName(name: string, taken: ReadonlyMap<string, unknown>): string {
 export const isNeeded = (field: Pick<AppliedField, 'nullable' | 'default' | 'isNowByDefault'>): boolean =>
   !field.nullable && field.default === null && field.isNowByDefault !== true;
 
-/** A field of which only the column is known. */
+/** Makes a field of which only the column is known. */
 export function unnamedField({ name, type, ...before }: NamedField): Field {
   if (!fieldTypes.has(type))
     throw new StartError(

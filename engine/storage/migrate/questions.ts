@@ -1,4 +1,4 @@
-/** Questions about data that may be meant, but stays behind. Allowing such a step is the answer no. */
+/** Questions about data that would be left behind, perhaps by mistake. Allowing such a step means no. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Field, Model, RecordType } from '../../model/model.ts';
 import { didYouMean, nearest } from '../../names.ts';
@@ -7,7 +7,7 @@ import { type AppliedModel, appliedReference, type AppliedReference, nameKey, ot
 import { type Comparison, joinOwner, joinOwnerBefore, referenceOwner, relationAt, type TypePair } from './compare.ts';
 import { createStep, type MigrationStep } from './steps.ts';
 
-/** A part that vanished while a new one looks the same was most likely renamed. */
+/** A part that vanished while an equal part appeared was probably renamed. */
 export function renameQuestions({ types, added, dropped, joins }: Comparison): readonly MigrationStep[] {
   const ask = (
     { type, name }: { readonly type: string; readonly name?: string },
@@ -52,17 +52,17 @@ interface FormerPart {
   readonly kind: string;
   readonly stays: string;
   readonly rowsIn: string;
-  /** Its table or column; empty for the other side of a relation. */
+  /** Its table or column; empty on a relation's other side. */
   readonly storedIn: string;
 }
 
 interface Unclaimed {
   readonly step: MigrationStep;
-  /** Whether the data, and the former name that the descriptor gives it, are still there afterwards. */
+  /** Whether the data, and its former name in the descriptor, remain afterwards. */
   readonly lasts: boolean;
 }
 
-/** Data that no descriptor shows any more. `model`: with the tables and columns that the descriptors ask for. */
+/** Finds data that no descriptor shows any more. `model`: with the tables and columns as the descriptors ask. */
 export function unclaimed(applied: AppliedModel, asked: Comparison, model: Model): readonly Unclaimed[] {
   if (Object.keys(applied.types).length === 0) return [];
   const formerTypes = asked.dropped.map(({ name, table }) => {
@@ -121,7 +121,7 @@ function questionsOf(
     const meant = nearest(former, names) ?? names[0];
     const rowsIn = formerParts.find((one) => one.name === meant)?.rowsIn;
     if (rowsIn !== undefined) return left(`${unknown}. Correct it, or allow this step if it is new`, { rowsIn });
-    // No former part is left that it could mean, so that nothing is lost: this database never had the name.
+    // No former part is left that it could mean, so nothing is lost: this database never had the name.
     return left(`${unknown}; it is new`).map((one) => ({ ...one, step: { ...one.step, risk: 'safe' } }));
   }
   const held = formerParts.find((one) => storedIn !== '' && nameKey(one.storedIn) === nameKey(storedIn));

@@ -1,4 +1,4 @@
-/** Seed records that are still to be inserted: as steps of a plan, and their insertion. */
+/** Plans and inserts the seed records not inserted yet. */
 import { isObject, type JsonObject } from '../../json/json.ts';
 import {
   type Model,
@@ -56,7 +56,7 @@ export function seedSteps(
   });
 }
 
-/** A record that a seed names: the seed itself, a new record inside of it, or one that is linked by its identifier. */
+/** A record named by a seed: the seed itself, a new record nested in it, or a record linked by identifier. */
 interface Mention {
   readonly type: RecordType;
   readonly item: JsonObject;
@@ -82,7 +82,7 @@ function* mentionsIn({ type, item, seed }: Mention): Generator<Mention> {
     }
 }
 
-/** Finds the records of one type that are in the way of seeds. */
+/** Finds records of a type that conflict with seeds. */
 function checksOf(
   type: RecordType,
   mentions: readonly Mention[],
@@ -124,14 +124,14 @@ function checksOf(
   return checks;
 }
 
-/** Balanced, since SQLite limits the depth of an expression to 1,000. */
+/** Balances the tree: SQLite limits expression depth to 1,000. */
 function anyOf(conditions: readonly string[]): string {
   const half = Math.ceil(conditions.length / 2);
   const parts = [conditions.slice(0, half), conditions.slice(half)].filter(({ length }) => length > 0);
   return `(${parts.map((part) => (part.length === 1 ? part[0] : anyOf(part))).join(' or ')})`;
 }
 
-/** SQL: whether a row will have the unique values of a new record; undefined where one is unknown. */
+/** SQL: whether a row will have a new record's unique values; undefined if a value is unknown. */
 function sameValues(
   change: TypeChange,
   members: UniqueMembers['members'],
@@ -151,7 +151,7 @@ function sameValues(
   return terms.length < members.length ? undefined : `(${terms.join(' and ')})`;
 }
 
-/** Remembers the seeds, so that users may change and delete them. A refusal undoes the whole transaction. */
+/** Remembers the seeds, so that users can change and delete them. A refusal undoes the whole transaction. */
 export async function insertSeeds(model: Model, writer: Writer, driver: Driver, clock?: Clock): Promise<void> {
   const { insert } = createWrites(driver, createReads(driver), { served: () => model, clock });
   const seeded = await readSeeded(writer);

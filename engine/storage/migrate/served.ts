@@ -1,4 +1,4 @@
-/** The model that an instance serves over tables of newer descriptors: it writes nothing where these accept less. */
+/** The model that an instance serves over tables of newer descriptors, without writes where these accept less. */
 import { isDeepStrictEqual } from 'node:util';
 import { widens } from '../../field-types/field-type.ts';
 import { fieldsOf } from '../../model/checks.ts';
@@ -37,14 +37,14 @@ export function servedModel(
       ...pair.fields.kept.map(({ after, before }) => [after.name, before.name] as const),
       ...pair.references.kept.map(({ after, before }) => [after.relation?.name, before.belongsTo] as const),
     ];
-    // An open type would store the name that the other version uses as an open key.
+    // An open type would store the other version's name as an open key.
     for (const [own, other] of type.open ? names : [])
       if (own !== undefined && other !== null && own !== other)
         unusable(table, `"${own}" is called "${other}" now, and it is open to keys of either name`);
     serveFields(pair);
     serveReferences(pair);
     serveIndexes(pair);
-    // A check of fields that the instance does not know is left to newer instances.
+    // Newer instances enforce checks of fields that this instance does not know.
     const isKnown = (name: string): boolean => memberAt(type, columnsBefore(now, [name])[0] ?? '') !== undefined;
     if (checks.dropped.some((rule) => [...fieldsOf(rule)].every(isKnown)))
       narrower(table, 'it has a check that these descriptors do not name');
@@ -59,7 +59,7 @@ export function servedModel(
       else serveField(table, field, now);
     if (type.open) return adopt(type, dropped);
     for (const field of dropped) if (isNeeded(field)) narrower(table, needed(field.name));
-    // Generated fields are filled in, though these descriptors do not name them.
+    // Fill in generated fields, though these descriptors do not name them.
     const filled = dropped.filter(({ generated, isNowByDefault }) => generated !== undefined || isNowByDefault);
     if (filled.length > 0) revise(type, { hidden: filled.map(unnamedField) });
   }
@@ -72,7 +72,7 @@ export function servedModel(
       narrower(table, `"${field.name}" accepts less now`);
   }
 
-  /** Adds the fields of newer descriptors to an open type, whose clients know them as open keys. */
+  /** Adds newer fields to an open type, whose clients know them as open keys. */
   function adopt(type: RecordType, all: readonly NamedField[]): void {
     const fields = all.filter(({ name }) => !type.fields.has(name) && !type.relations.has(name)).map(unnamedField);
     if (fields.length === 0) return;
@@ -104,7 +104,7 @@ export function servedModel(
         narrower(one, `rows of ${table} go with their "${column}" by another rule now`);
   }
 
-  /** An unknown unique index is no limit if rows written here leave a member of it null. */
+  /** An unknown unique index limits no rows that leave a member of it null. */
   function serveIndexes({ type, before: now, indexes: { kept, added, dropped } }: TypePair): void {
     if (added.length > 0) revise(type, { indexes: kept.map(({ after }) => after) });
     for (const { unique, members } of dropped) {

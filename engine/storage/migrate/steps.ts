@@ -4,12 +4,12 @@ import type { Model } from '../../model/model.ts';
 import type { AppliedModel } from './applied.ts';
 import type { Edit, Task } from './driver.ts';
 
-/** safe: no record can lose anything. needsCheck: records may stand in the way. destructive: something is lost. */
+/** safe: no record can lose data. needsCheck: records may conflict. destructive: data is lost. */
 type Risk = 'safe' | 'needsCheck' | 'destructive';
 
 type Effect = 'lose' | 'change' | 'fail';
 
-/** docs/reference/changes.md lists them. */
+/** Documented in docs/reference/changes.md. */
 export const stepKinds = {
   'add-type': ['safe', 'Add type {type}, in table {now}'],
   'rename-type': ['safe', 'Rename {was} to {type}'],
@@ -63,7 +63,7 @@ export const stepKinds = {
 
 export type StepCode = keyof typeof stepKinds;
 
-/** The effect of a step on its `rows`, in words that follow their number: `3 records: the open keys are lost`. */
+/** The effect of a step on its `rows`, worded to follow their number: `3 records: the open keys are lost`. */
 const effects: Readonly<Partial<Record<StepCode, readonly [effect: Effect, says: string]>>> = {
   'claim-key': ['fail', 'there is an open key "{name}", which cannot be taken over; remove it'],
   'close-type': ['lose', 'the open keys are lost'],
@@ -87,7 +87,7 @@ const effects: Readonly<Partial<Record<StepCode, readonly [effect: Effect, says:
 };
 
 type Coded = Pick<MigrationStep, 'code'>;
-/** Whether it drops what the descriptors do not name, which stays otherwise. */
+/** Whether it drops what the descriptors do not name, which otherwise stays. */
 export const isDrop = ({ code }: Coded): boolean => /^(drop-(?!check)|close-)/.test(code);
 export const isRename = ({ code }: Coded): boolean => code.startsWith('rename-');
 export const isQuestion = ({ code }: Coded): boolean => code.startsWith('not-');
@@ -95,9 +95,9 @@ export const isSeed = ({ code }: Coded): boolean => code === 'add-seed';
 /** Whether older statements would misread the column afterwards. */
 export const isReadOtherwise = ({ code }: Coded): boolean => /^(relax|convert|replace)-field$/.test(code);
 
-/** For the version before. refuse: it cannot use the type. read: it only reads. named: it goes on. */
+/** How older instances react. refuse: not use the type. read: only read. named: continue. */
 export function olderInstances({ code }: Coded, isOpen: boolean): 'refuse' | 'read' | 'named' | undefined {
-  // The other name would be an open key.
+  // They would store the other name as an open key.
   if (isRename({ code })) return isOpen && code !== 'rename-type' ? 'refuse' : 'named';
   if (/^(convert-field|replace-field|share-relation)$/.test(code)) return 'refuse';
   if (isDrop({ code }) && code !== 'drop-unique' && code !== 'drop-index') return 'refuse';
@@ -105,10 +105,10 @@ export function olderInstances({ code }: Coded, isOpen: boolean): 'refuse' | 're
   return isNarrowing ? 'read' : undefined;
 }
 
-/** Finds rows as they are before the plan, by columns `identifier` and `value`. */
+/** Finds rows before the plan runs. Columns: `identifier`, `value`. */
 export interface RowQuery {
   readonly sql: string;
-  /** Where `value` is JSON text: only rows that do not fit count. */
+  /** If `value` is JSON: count only rows that do not fit. */
   readonly fits?: (value: JsonValue) => boolean;
 }
 
@@ -138,7 +138,7 @@ export interface Plan {
   readonly wanted: AppliedModel;
 }
 
-/** Values of the placeholders in texts. `{field}` and `{relation}` are made of name and type. */
+/** Values of placeholders. `{field}` and `{relation}` consist of name and type. */
 interface Words {
   readonly type?: string;
   readonly name?: string | undefined;

@@ -1,4 +1,4 @@
-/** The steps of types, and of their relations and indexes, with the SQL that changes their tables. */
+/** The steps of types, their relations and indexes, with the SQL that changes the tables. */
 import { type Index, type JoinTable, OPEN_COLUMN, type RecordType } from '../../model/model.ts';
 import type { Dialect } from '../dialect.ts';
 import { createIndex, defineJoinTable, defineTable, dropTable, indexesOf, joinIndex, METADATA } from '../tables.ts';
@@ -62,7 +62,7 @@ export function typeSteps(
 ): readonly MigrationStep[] {
   const { type, before, step, fields, references, indexes, openKeys } = change;
   const [was, now] = [identifierNameOf(before), type.identifier.name];
-  // An index whose column is dropped goes with it, without a step of its own.
+  // Dropping a column drops its index without a separate step.
   const lost = indexes.dropped.filter(({ members }) =>
     columnsBefore(before, members).every((column) => memberAt(type, column)),
   );
@@ -84,13 +84,13 @@ export function typeSteps(
     ...fields.dropped.map((field) => droppedFieldStep(change, field)),
     ...references.dropped.map((reference) => droppedReferenceStep(change, reference)),
     ...indexes.added.map((index) => addedIndexStep(change, index)),
-    // Where case counts again, fewer values are equal: the index is only rebuilt, as its SQL changes.
+    // If case matters again, fewer values are equal: only rebuild the index, as its SQL changes.
     ...folded.map(({ after, before: replaced }) => addedIndexStep(change, after, replaced)),
   ];
   return withTasks(change, withIndexes(change, steps.filter(isShown)));
 }
 
-/** Nulls that become a default may collide where the field is unique. */
+/** Nulls that become a default may collide in a unique field. */
 function withDuplicates(step: MigrationStep, change: TypeChange): MigrationStep {
   if (step.code !== 'fill-field') return step;
   const unique = change.type.indexes.filter(
@@ -114,7 +114,7 @@ function withIndexes(change: TypeChange, steps: readonly MigrationStep[]): reado
   const fresh = wanted.filter(({ name }) => before.made[name]?.sql !== sqlOf.get(name) && !handled.has(name));
   const creates = fresh.map((index): Edit => ({ kind: 'createIndex', index }));
   if (drops.length + creates.length === 0) return steps;
-  // Values that were different may be equal by the new SQL.
+  // The new SQL may make different values equal.
   const unique = type.indexes.filter((index) => index.unique && fresh.some(({ name }) => name === index.name));
   const remade = change.step('remake-indexes', { checks: unique.map((index) => duplicates(change, index)) });
   const all = steps.length > 0 ? steps : [remade];
@@ -172,7 +172,7 @@ function referenceSteps(change: TypeChange, { after, before, column }: Reference
   if (before.required && !after.required) add('relax-relation', { edits });
   if (!before.required && after.required)
     add('require-relation', { edits, rows: rowsWhere(change, `${value} is null`) });
-  // The unique index of its column is remade with the others.
+  // The column's unique index is remade with the others.
   const detail = change.type.name;
   if (before.unique && !after.unique) add('share-relation', { detail });
   if (!before.unique && after.unique) add('unshare-relation', { detail, rows: rowsAlike(change, [value]) });
@@ -249,11 +249,11 @@ function addedIndexStep(change: TypeChange, index: Index, replaced?: NamedIndex)
     checks: [...(unique ? [duplicates(change, index)] : []), ...longEntries(change, index)],
   });
   const fresh = new Set<object | undefined>([...fields.added, ...references.added.map(({ relation }) => relation)]);
-  // Nobody relies on equal values of a new field.
+  // No client relies on equal values of a new field.
   return members.some((member) => fresh.has(member)) ? { ...added, risk: 'safe' } : added;
 }
 
-/** Folded and converted, a value is about as long. */
+/** Folding and converting hardly change a value's length. */
 function longEntries(change: TypeChange, index: Index): readonly StepCheck[] {
   const { isLongEntry, quote } = change.dialect;
   const stored = change.fields.kept.filter(({ after }) => index.members.includes(after));
