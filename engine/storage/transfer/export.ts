@@ -1,4 +1,4 @@
-/** The lines of an export: NDJSON that is the same on both databases. */
+/** Writes the lines of an export: NDJSON, equal on both databases. */
 import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
@@ -12,7 +12,7 @@ import { METADATA, tablesOf } from '../tables.ts';
 
 export const FORMAT = 1;
 
-/** The first line; `lines`: how many follow. */
+/** The first line; `lines`: number of lines after it. */
 export interface Head {
   readonly format: typeof FORMAT;
   readonly lines: number;
@@ -38,7 +38,7 @@ export interface SequenceLine {
   readonly last: number;
 }
 
-/** A seed that was inserted once, even if it was deleted since. */
+/** A seed inserted once, even if deleted since. */
 interface SeedLine {
   readonly seed: string;
   readonly identifier: number;
@@ -50,12 +50,12 @@ export type CheckLine = (text: string) => { readonly line: Line } | { readonly f
 
 export type LineText = string | Fault;
 
-/** Opens the lines again each time: a transaction may have to be repeated. */
+/** Reopens the lines each time, as a transaction may have to be repeated. */
 export type LineSource = () => AsyncIterable<readonly LineText[]>;
 
 const PAGE_ROWS = 1000;
 
-/** Ending early frees the snapshot. */
+/** Closing the generator frees the snapshot. */
 export async function* exportLines(model: Model, driver: Driver): AsyncGenerator<Head | string> {
   const snapshot = await driver.snapshot();
   const { dialect } = driver;
@@ -109,7 +109,7 @@ async function* pairs(reader: Reader, table: JoinTable, dialect: Dialect): Async
     yield JSON.stringify({ pair: exportName, left: Number(one), right: Number(other) });
 }
 
-/** `keys`: columns of positive integers; `others`: SQL of what follows them. */
+/** `keys`: columns of positive integers; `others`: SQL of the values after them. */
 async function* rowsOf(
   reader: Reader,
   table: string,
@@ -143,10 +143,10 @@ async function otherLines(reader: Reader, types: readonly RecordType[], dialect:
 const CHUNK_BYTES = 1024 * 1024;
 const NEWLINE = 0x0a;
 
-/** Reads a file in bounded memory. `longest`: bytes of a line. Throws a StartError if the file cannot be read. */
+/** Reads a file in bounded memory. `longest`: bytes of a line. Throws a StartError if it cannot read the file. */
 export async function* readLines(file: string, longest: number): AsyncGenerator<readonly LineText[]> {
   const message = `The line is longer than ${longest} bytes, 16 times BODY_LIMIT; raise that to read it`;
-  /** The line that the last chunk ended in; undefined if it was too long. */
+  /** The line cut by the end of the last chunk; undefined if too long. */
   let begun: Buffer | undefined = Buffer.alloc(0);
   try {
     for await (const chunk of createReadStream(file, { highWaterMark: CHUNK_BYTES }) as AsyncIterable<Buffer>) {

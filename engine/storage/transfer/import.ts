@@ -1,4 +1,4 @@
-/** Imports an export into an empty database: each line is checked like a create, and all are inserted or none. */
+/** Imports an export into an empty database: checks each line like a create, and inserts all or none. */
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep } from '../../json/json.ts';
 import { memoized } from '../../memo.ts';
@@ -44,10 +44,10 @@ export class LinesRefused extends Error {
   }
 }
 
-/** The database may refuse single rows with these. */
+/** Codes with which the database may refuse a row. */
 const REFUSALS: ReadonlySet<ProblemCode> = new Set(['invalid-body', 'refused-by-database', 'unique-conflict']);
 
-/** Returns how many lines were read after the head. If it throws, the database is unchanged. */
+/** Returns the number of lines after the head. If it throws, the database is unchanged. */
 export async function importLines(model: Model, driver: Driver, intake: Intake): Promise<number> {
   let run: ReturnType<typeof createImport> | undefined;
   try {
@@ -62,7 +62,7 @@ export async function importLines(model: Model, driver: Driver, intake: Intake):
   }
 }
 
-/** Throws a StartError if the line is not the first one of an export. */
+/** Throws a StartError if the line is not the head of an export. */
 export function headOf(text: LineText, number: number): Head {
   const { format, lines = 0 } = (parsed(text) ?? {}) as Partial<Head>;
   if (format === FORMAT && Number.isSafeInteger(lines)) return { format, lines };
@@ -77,7 +77,7 @@ function parsed(text: LineText): unknown {
   }
 }
 
-/** Rows of one statement, and characters of their texts. */
+/** Limits of a statement: rows, and characters in their strings. */
 const MAX_BATCH_ROWS = 1000;
 const MAX_BATCH_CHARS = 1024 * 1024;
 
@@ -92,7 +92,7 @@ interface Row {
 interface Batch {
   readonly target: Target;
   readonly many: Statement;
-  /** By key: the keys of the inserted rows show which ones were left out. */
+  /** By key: the keys of inserted rows reveal the rows left out. */
   readonly rows: Map<string, Row>;
   length: number;
 }
@@ -105,7 +105,7 @@ function createImport(model: Model, dialect: Dialect, writer: Writer, intake: In
   const sequences = new Map<string, number>();
   let next: Batch | undefined;
   let sent: Promise<void> = Promise.resolve();
-  /** The number of the line that is inserted alone: an error of the database is about it. */
+  /** The number of a line inserted alone, to which a database error refers. */
   let current: number | undefined;
 
   async function importAll(): Promise<number> {
@@ -117,7 +117,7 @@ function createImport(model: Model, dialect: Dialect, writer: Writer, intake: In
         );
     const deferred = defer(tablesOf(model));
     for (const sql of deferred.begin) await writer.run({ sql }, []);
-    // Seeds of this database whose records were deleted stay deleted, whether the file names them or not.
+    // Seeds whose records this database has deleted stay deleted, even if the file does not name them.
     const seeds = await writer.all(METADATA.seeds, []);
     await writer.run(METADATA.clearSeeds, []);
     const count = await readLines();
@@ -185,7 +185,7 @@ function createImport(model: Model, dialect: Dialect, writer: Writer, intake: In
     current = undefined;
   }
 
-  /** Most rows only join a batch: no promise is needed. */
+  /** Most rows only join a batch, which needs no promise. */
   function addToBatch(target: Target, many: Statement, row: Row): Awaitable<void> {
     const key = keyOf(row.values.slice(0, target.keys));
     if (next && (target !== next.target || next.rows.has(key)))
@@ -196,7 +196,7 @@ function createImport(model: Model, dialect: Dialect, writer: Writer, intake: In
     return batch.rows.size >= MAX_BATCH_ROWS || batch.length >= MAX_BATCH_CHARS ? sendBatch() : undefined;
   }
 
-  /** The next batch is read while this one is on its way. */
+  /** Reads the next batch while this batch is sent. */
   async function sendBatch(): Promise<void> {
     const batch = next;
     next = undefined;
@@ -206,7 +206,7 @@ function createImport(model: Model, dialect: Dialect, writer: Writer, intake: In
     sent.catch(() => undefined);
   }
 
-  /** An error does not name the row: the rows are sent again, one by one. */
+  /** Errors do not name the row, so the rows are sent again one by one. */
   async function send(batch: Batch): Promise<void> {
     await writer.run(SAVEPOINT, []);
     try {
@@ -229,11 +229,11 @@ function createImport(model: Model, dialect: Dialect, writer: Writer, intake: In
     for (const [key, { values, line }] of rows) if (!taken.has(key)) refuse(line, await target.conflict(values));
   }
 
-  /** Finds the rows with references that lead nowhere, or in a circle, and reads the file again for their line numbers. */
+  /** Finds rows whose references are dangling or form a cycle, and rereads the file for their line numbers. */
   async function refuseDangling(): Promise<void> {
     const { quote } = dialect;
     const found = new Map<string, Fault>();
-    /** `rest`: SQL that picks rows of `r$`. */
+    /** `rest`: SQL that selects rows of `r$`. */
     const find = async (reference: ReferenceRow, rest: string, code: string, messageOf: (value: string) => string) => {
       const { row, columns, table, pointer, column } = reference;
       const sql = `select ${columns.map((name) => `r$.${quote(name)}`).join(', ')} from ${quote(table)} as r$ ${rest}`;
@@ -276,9 +276,9 @@ function createImport(model: Model, dialect: Dialect, writer: Writer, intake: In
 
 interface Target {
   readonly keys: number;
-  /** Bound: the columns. Leaves out a row that breaks a unique constraint. */
+  /** Binds the columns. Skips a row that breaks a unique constraint. */
   readonly one: Statement;
-  /** Bound: rows as `rowsJson`. Answers the keys of the inserted rows. Undefined if it is not faster. */
+  /** Binds `rowsJson`. Returns the keys of the inserted rows. Undefined if it is not faster. */
   readonly many: Statement | undefined;
   readonly conflict: (values: Values) => Awaitable<Fault>;
 }
@@ -338,7 +338,7 @@ function valueOf({ field, reference, folds }: Column, line: RecordLine, dialect:
   return reference ? (line.references[reference.exportName] ?? null) : (line.open ?? '{}');
 }
 
-/** A field that the export does not have gets its default, except for stamps: when and by whom is not known. */
+/** A field missing in the export gets its default, but stamps do not: their time and user are unknown. */
 function fieldValue(field: Field, { fields, texts }: RecordLine, { name }: Dialect, time: Date): SqlValue {
   const given = fields[field.name];
   if (given === undefined && field.isNowByDefault) return encode(field, name, field.type.now?.(time) ?? null);
@@ -346,7 +346,7 @@ function fieldValue(field: Field, { fields, texts }: RecordLine, { name }: Diale
   return given === null ? null : (texts.get(field.name) ?? encode(field, name, given));
 }
 
-/** Finds the earlier line that a refused row conflicts with. `values`: the identifier, then the table's columns. */
+/** Finds the earlier line with which a refused row conflicts. `values`: the identifier, then the columns. */
 async function conflictOf(table: WriteTable, values: Values, { name }: Dialect, writer: Writer): Promise<Fault> {
   const { type } = table;
   const [identifier = 0] = values;
@@ -372,13 +372,13 @@ function pointerOf(member: Field | Relation | undefined): string {
   return member.link.at === 'source' ? `/references/${escapeStep(member.link.reference.exportName)}` : '';
 }
 
-// References are checked after the last line, since records may refer to later ones.
+// Checks references after the last line, since records may refer to later records.
 
 const MAX_DANGLING = 100_000;
 
 type ReferenceRow = ReturnType<typeof referencesOf>[number];
 
-/** The keys of the references of a line; see referencesOf. */
+/** Returns the keys of a line's references; see referencesOf. */
 function keysOf(text: LineText): readonly string[] {
   const line = (parsed(text) ?? {}) as Partial<RecordLine & PairLine>;
   const { type, identifier, references, pair, left, right } = line;
@@ -386,7 +386,7 @@ function keysOf(text: LineText): readonly string[] {
   return Object.entries(references ?? {}).map(([name, value]) => `type ${type} ${name} ${identifier} ${value}`);
 }
 
-/** The key of a row is `row` and the values of the columns. */
+/** A row's key is `row` and the values of the columns. */
 const referencesOf = ({ types, joinTables }: Model) => [
   ...[...types.values()].flatMap(({ name, table, identifier, references }) =>
     references.map(({ column, exportName, target, acyclic }) => ({
