@@ -1,4 +1,4 @@
-/** Compares two models: what the change means for HTTP clients. */
+/** Compares two models: what changes for HTTP clients. */
 import { COUNT_MODES, NOW, OPERATIONS, type Preconditions } from '../descriptor/descriptor.ts';
 import { widens } from '../field-types/field-type.ts';
 import { ruleKey, ruleOf, sentence } from '../model/checks.ts';
@@ -109,7 +109,7 @@ class Report {
     if (was !== is) this.add(kind, name, was, is);
   }
 
-  /** `on` where it holds from now on, `off` where it no longer does. */
+  /** Adds `on` if it became true, `off` if it became false. */
   flag(was: boolean, is: boolean, on: ChangeKind, off: ChangeKind, name?: string): void {
     if (was !== is) this.add(is ? on : off, name);
   }
@@ -143,7 +143,7 @@ export function compareModels(before: Model, after: Model): readonly Change[] {
     report.add('type-added');
     reports.push(report);
   }
-  // Without operations it breaks nobody; relations that led to it are reported separately.
+  // A type without operations breaks no client; relations to it are reported separately.
   for (const { name, path, operations } of types.removed) {
     const report = new Report(name, { all: operations.size > 0 });
     const says = operations.size > 0 ? `/api/${path} no longer exists` : 'it had no path';
@@ -212,7 +212,7 @@ const namesOf = (members: readonly (Field | Relation)[], now: NamesNow = new Map
 const uniqueIn = ({ indexes }: RecordType, now?: NamesNow): ReadonlySet<string> =>
   new Set(indexes.flatMap(({ unique, members }) => (unique ? namesOf(members, now) : [])));
 
-/** The name of the identifier is left out: renaming it is reported separately. */
+/** Writes "identifier" for its name, since its renaming is reported separately. */
 function orderOf({ order }: RecordType, now: NamesNow = new Map()): string {
   const terms = order.map(
     ({ field, descending }) => `${field ? nameNow(field, now) : 'identifier'}${descending ? ' desc' : ''}`,
@@ -235,7 +235,7 @@ function compareVariants({ before, after }: Pair<RecordType>, now: NamesNow, rep
   }
 }
 
-/** Names of the kept fields that are shown no longer (`less`), and of those that were not shown before (`more`). */
+/** Names of kept fields that are no longer shown (`less`), or newly shown (`more`). */
 function compareShown({ fields }: RecordType, had: readonly Field[], has: readonly Field[], now: NamesNow) {
   const [were, are] = [new Set(had.map((field) => now.get(field))), new Set(has.map(({ name }) => name))];
   const kept = [...fields.values()].flatMap((field) => now.get(field) ?? []);
