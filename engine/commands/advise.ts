@@ -1,4 +1,4 @@
-/** `advise`: indexes that would make lists in a log faster. */
+/** `advise` finds indexes that would speed up the lists in a log. */
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { isObject, parsedJson } from '../json/json.ts';
@@ -17,7 +17,7 @@ interface Advice {
   readonly type: string;
   readonly advice: string;
   readonly lists: number;
-  /** All lists together; undefined if the log is that of a proxy. */
+  /** The sum over all lists; undefined in the log of a proxy. */
   readonly milliseconds?: number;
 }
 
@@ -83,7 +83,7 @@ function together(lists: readonly LoggedList[], model: Model): readonly Advice[]
   return all.toSorted((a, b) => (b.milliseconds ?? 0) - (a.milliseconds ?? 0) || b.lists - a.lists);
 }
 
-// Fields that are compared with a value come first, then the order.
+// Members compared with a value come first, then the order.
 
 const MAX_MEMBERS = 4;
 
@@ -99,10 +99,10 @@ function missingIndex(type: RecordType, query: string): readonly Member[] | unde
     else if (member && (operator ?? 'eq') === 'eq') equal.add(member);
   }
   const ordered = sortedMembers(type, words).filter((member) => !equal.has(member));
-  // Databases often prefer an index of the order to one of a range.
+  // Databases often prefer an index of the order to an index of a range.
   const all = [...equal, ...(ordered.length > 0 ? ordered : [...listed].slice(0, 1))].slice(0, MAX_MEMBERS);
   const isThere = type.indexes.some(({ members }) => all.every((member, at) => members[at] === member));
-  // A relation alone needs no advice: every foreign key has an index.
+  // A single relation needs no advice: every foreign key has an index.
   const needsNone = all.every((member) => 'link' in member) && all.length < 2;
   return all.length === 0 || isThere || needsNone ? undefined : all;
 }

@@ -1,4 +1,4 @@
-/** `plan` shows what `apply` would do; `apply` does it, once each step by which records could lose something is allowed. */
+/** `plan` shows what `apply` would do. `apply` requires an --allow for each step that could lose data. */
 import { constants } from 'node:os';
 import { CallerGone, callerUntil } from '../edge/caller.ts';
 import type { Model } from '../model/model.ts';
@@ -141,7 +141,7 @@ function refuseBehind(model: Model, history: History): void {
   );
 }
 
-/** Looks in the plans with and without the allowed steps, since these can make others unnecessary. */
+/** Searches the plans with and without the allowed steps, as these can make others unnecessary. */
 function refuseUnknown(allow: readonly string[], plans: readonly Plan[]): void {
   const pending = [...new Set(plans.flatMap(({ steps, kept }) => [...steps, ...kept].map(stepId)))];
   const unknown = allow.find((id) => !pending.includes(id));
@@ -155,7 +155,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 const KEPT = 'What is done is kept; the same command goes on from there.';
 const UNDONE = 'Nothing is changed then; the same command begins again.';
 
-/** Prints progress. Without `isStoppable`, a signal ends the process, and SQLite rolls the transaction back. */
+/** Prints progress. Unless `isStoppable`, a signal ends the process, and SQLite rolls back. */
 function follow(json: boolean, isStoppable: boolean) {
   const stopping = new AbortController();
   let code: number | undefined;

@@ -1,4 +1,4 @@
-/** `backup FILE` copies the database while the service goes on; `restore FILE` replaces the database with the copy. */
+/** `backup FILE` copies the database while the service runs; `restore FILE` replaces the database by the copy. */
 import { Problem, StartError } from '../problem.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type Assessed, assessIn, blockers, formatSteps } from '../storage/migrate/assess.ts';
@@ -53,7 +53,7 @@ async function fits(settings: Settings, from: string, copy: string): Promise<voi
   const assessed = withDatabase({ ...settings, databaseUrl: `sqlite:${copy}` }, async (model, driver) => {
     const plan = await planFor(model, driver);
     if (plan.history.state !== 'behind') return assessIn(plan, driver, new Set());
-    // The copy was made for newer descriptors: throws a StartError if a start could not serve it.
+    // The copy has newer descriptors: throws a StartError if a start could not serve it.
     ownView(model, plan.history);
     return [];
   });

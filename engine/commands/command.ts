@@ -1,4 +1,4 @@
-/** The common parts of commands: options, exit codes, signals, the model, the database, progress. */
+/** Common parts of commands: options, exit codes, signals, the model, the database, progress. */
 import { once } from 'node:events';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { errorText } from '../log.ts';
@@ -14,11 +14,11 @@ import type { Driver } from '../storage/driver.ts';
 
 export interface Command {
   readonly usage: string;
-  /** Resolves with the exit code; an error that it throws is printed, and the code is 1. */
+  /** Resolves with the exit code. If it throws, the error is printed, and the code is 1. */
   run(options: readonly string[]): Promise<number>;
 }
 
-/** The first SIGTERM or SIGINT. A second one ends the process at once. */
+/** Waits for SIGTERM or SIGINT. A second signal ends the process at once. */
 export async function stopSignal(): Promise<string> {
   const heard = new AbortController();
   const { signal } = heard;
@@ -28,12 +28,12 @@ export async function stopSignal(): Promise<string> {
 }
 
 export function runProcess(run: () => Promise<number>): void {
-  // The stack trace that Node prints may contain values of records.
+  // Node's own stack trace may contain values of records.
   process.once('uncaughtException', (error) => {
     printError(errorText(error));
     process.exit(1);
   });
-  // Only once, not by each worker.
+  // Workers do not repeat the warnings.
   if (workerNumber === undefined) for (const warning of warningsAbout(process.env)) printError(`Warning: ${warning}`);
   const fail = (error: unknown): number => {
     printError(messageOf(error));
@@ -44,7 +44,7 @@ export function runProcess(run: () => Promise<number>): void {
     .then((code) => (process.exitCode = code));
 }
 
-/** Bugs are printed with a stack trace, other errors without. */
+/** Includes a stack trace only for bugs. */
 export const messageOf = (error: unknown): string =>
   error instanceof StartError || error instanceof Problem || isOfSystem(error) ? error.message : errorText(error);
 
@@ -57,7 +57,7 @@ type Known = NonNullable<ParseArgsConfig['options']>;
 
 type Values<O extends Known> = ReturnType<typeof parse<O>>['values'];
 
-/** `words`: the maximum number of arguments that are no options. */
+/** `words`: the maximum number of arguments besides options. */
 export const command = <const O extends Known>(
   usage: string,
   options: O,
@@ -101,7 +101,7 @@ export function refuseUnknownTypes(model: Model, rights: Granted): void {
   if (unknown !== undefined) typeNamed(model, unknown);
 }
 
-/** undefined for PostgreSQL. */
+/** Undefined for PostgreSQL. */
 export const databaseFile = ({ databaseUrl }: Settings): string | undefined =>
   databaseUrl.startsWith('sqlite:') ? databaseUrl.slice('sqlite:'.length) : undefined;
 
@@ -121,7 +121,7 @@ export async function withDatabase<T>(
 
 const INTERVAL_MS = 5000;
 
-/** Prints on standard error, at most once in five seconds, how many rows or lines are done. */
+/** Prints on stderr, at most every five seconds, how many rows or lines are done. */
 export function createProgress(): (done: number, all?: number) => void {
   let shownAt = performance.now();
   return (done, all) => {

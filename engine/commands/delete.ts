@@ -1,4 +1,4 @@
-/** `delete`: deletes a record and all that goes with it, in short transactions. */
+/** `delete` deletes a record and its cascade in short transactions. */
 import { StartError } from '../problem.ts';
 import { deleteTree, TreeRestricted } from '../storage/write/cascade.ts';
 import { planFor } from '../storage/migrate/apply.ts';

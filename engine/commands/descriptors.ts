@@ -1,4 +1,4 @@
-/** `check`, `describe` and `diff`, which need no database. */
+/** `check`, `describe` and `diff` need no database. */
 import { stringify } from 'yaml';
 import { checkSchema } from '../check.ts';
 import { describeType, mermaidOf } from '../describe/describe.ts';

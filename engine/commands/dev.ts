@@ -1,4 +1,4 @@
-/** `dev`: serves the records, and reloads descriptors within a second after they are saved. */
+/** `dev` serves the records, and reloads descriptors within a second after they are saved. */
 import { statSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -62,7 +62,7 @@ function describeFile(file: string): string {
   return found === undefined ? file : `${file} ${found.ino} ${found.size} ${found.mtimeNs} ${found.ctimeNs}`;
 }
 
-/** A service whose engine can be replaced: each request is finished by the engine that started it. */
+/** A service with a replaceable engine: the engine that started a request finishes it. */
 export async function serveReloading(wanted: Settings) {
   const settings = forHost(wanted);
   let current = await open(settings);
@@ -74,7 +74,7 @@ export async function serveReloading(wanted: Settings) {
   return {
     url: listener.url,
     engine: () => current.engine,
-    /** Throws a StartError if the new descriptors cannot be served; the old engine runs on. */
+    /** Throws a StartError if the new descriptors cannot be served; the old engine keeps running. */
     reload: async () => {
       const next = await open(settings);
       const former = current;
@@ -101,7 +101,7 @@ async function open(settings: Settings) {
       answer(request, response);
     },
     retire: async () => {
-      // Not every request that was pipelined on a closed connection gets a `close` event.
+      // Some requests pipelined on a closed connection get no `close` event.
       const end = performance.now() + settings.shutdownTimeout;
       while (unanswered.size > 0 && performance.now() < end) await sleep(RETIRE_MS, undefined, { ref: false });
       await engine.close();

@@ -1,4 +1,4 @@
-/** `mcp`: serves agents over standard input and output (MCP), with the database of the settings. */
+/** `mcp` serves agents over standard input and output (MCP), with the configured database. */
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
@@ -38,7 +38,7 @@ const withRights = command(
 
 export const mcp: Command = { usage: USAGE, run: (args) => withRights.run(withTypes(args)) };
 
-/** Answers lines that are no messages, whose sender would wait forever (JSON-RPC 2.0, 5.1): the SDK skips them. */
+/** Responds to invalid lines, which the SDK skips: their sender would wait forever (JSON-RPC 2.0, 5.1). */
 async function* messages(): AsyncGenerator<Buffer> {
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
     if (line.trim() === '') continue;
@@ -54,7 +54,7 @@ async function* messages(): AsyncGenerator<Buffer> {
   }
 }
 
-/** `--write` without types means all. */
+/** `--write` without types means all types. */
 const withTypes = (args: readonly string[]): readonly string[] =>
   args.map((word, at) => (word === '--write' && (args[at + 1] ?? '-').startsWith('-') ? '--write=*' : word));
 

@@ -1,4 +1,4 @@
-/** `init` sets up a project in the working directory, and keeps existing files; `new TYPE` writes a descriptor. */
+/** `init` sets up a project in the working directory, keeping existing files. `new TYPE` writes a descriptor. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { checkSchema } from '../check.ts';
@@ -28,7 +28,7 @@ const SCRIPTS: Readonly<Record<string, string>> = {
   test: 'node --test',
 };
 
-/** Without one, `npm install` would use that of a folder above. */
+/** Without a manifest, `npm install` would use a parent folder's. */
 const NEW_MANIFEST = '{ "private": true }';
 
 /** `npm init` writes this script. */

@@ -1,4 +1,4 @@
-/** `start`: serves the records until a signal stops it. */
+/** `start` serves the records until a signal stops it. */
 import { formatDiagnostics } from '../descriptor/report.ts';
 import { createLog, type Log } from '../log.ts';
 import { VERSION, print, printError, workerNumber } from '../process.ts';
@@ -6,7 +6,7 @@ import { pagesAt, serve, type Serving } from '../server/serve.ts';
 import { type Settings, withoutPassword } from '../settings/settings.ts';
 import { BOOLEAN, command, stopSignal } from './command.ts';
 
-/** Milliseconds until handles that are still open are given up. */
+/** Milliseconds to wait for open handles before exiting. */
 const EXIT_DELAY = 100;
 
 const USAGE =
@@ -22,7 +22,7 @@ async function alone(settings: Settings): Promise<number> {
   const serving = await serve({ ...settings, waits: true });
   const { warnings } = serving.engine;
   if (warnings.length > 0) printError(formatDiagnostics(warnings));
-  // A signal may come as soon as anyone knows that the service is up.
+  // A signal may arrive as soon as the service is known to be up.
   const stopped = stopSignal();
   return untilStopped({ ...serving, model: await modelOf(serving) }, settings, stopped);
 }
@@ -47,7 +47,7 @@ const modelOf = ({ engine }: Serving): Promise<number | undefined> =>
     () => undefined,
   );
 
-/** Loaded only if needed: it brings the driver of PostgreSQL. */
+/** Loaded on demand, as it imports the PostgreSQL driver. */
 const loadWorkers = () => import('../server/workers.ts');
 
 async function together(settings: Settings): Promise<number> {
@@ -59,13 +59,13 @@ async function together(settings: Settings): Promise<number> {
   return untilStopped(serving, settings, stopSignal(), workers);
 }
 
-/** A worker; only the first one prints. */
+/** Runs a worker; only the first worker prints. */
 async function work(settings: Settings): Promise<number> {
   const { stopMessage, sendReady } = await loadWorkers();
-  // The message may come before the worker serves.
+  // The message may arrive before the worker serves.
   const stopping = stopMessage();
   const serving = await serve({ ...settings, waits: true }).catch((error: unknown) => {
-    // The channel to the first process would keep this one alive.
+    // The channel to the first process would keep this process alive.
     setImmediate(() => process.exit(1));
     throw error;
   });
@@ -78,14 +78,14 @@ async function work(settings: Settings): Promise<number> {
   return code;
 }
 
-/** Without a signal, the first process has logged that it stops. */
+/** Without a signal, the first process has logged the stop. */
 async function stop(close: () => Promise<boolean>, log: Log, signal?: string): Promise<number> {
   if (signal !== undefined) log.info({ signal }, 'stopping');
   const began = performance.now();
   const inTime = await close();
   if (!inTime) printError('Requests that were still open were cut off');
   if (signal !== undefined) log.info({ inTime, milliseconds: Math.round(performance.now() - began) }, 'stopped');
-  // A connection to an unresponsive database may keep the process alive.
+  // A connection to an unresponsive database might keep the process alive.
   setTimeout(() => process.exit(0), EXIT_DELAY).unref();
   return 0;
 }

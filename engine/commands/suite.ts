@@ -1,4 +1,4 @@
-/** `suite`: replays the requests generated from the descriptors against a running service. */
+/** `suite` replays the requests generated from the descriptors against a running service. */
 import { createInterface } from 'node:readline/promises';
 import type { Model } from '../model/model.ts';
 import { StartError } from '../problem.ts';
@@ -35,7 +35,7 @@ export const suite = command(USAGE, OPTIONS, 1, async (options, [url = ''], { sc
   const { write = false, yes = false, json = false, token, type, 'read-token': readToken } = options;
   const model = readModel(schemaDirectory);
   if (type !== undefined) typeNamed(model, type);
-  // An earlier run may have left its values behind.
+  // An earlier run may have left its values: use new ones.
   const seed = 1000 + (Math.floor(Date.now() / 1000) % 1_000_000) * 1000;
   const all = suiteOf(model, { seed, guarded: token !== undefined, hasReader: readToken !== undefined });
   const cases = all.filter((one) => type === undefined || one.type === type);

@@ -1,4 +1,4 @@
-/** `token`: prints a new token, which is stored nowhere, and the line with its hash and rights for TOKENS. */
+/** `token` prints a new token, which it stores nowhere, and the line with its hash and rights for TOKENS. */
 import { createToken, parseGrants, parseTypes, tokenLine } from '../access/tokens.ts';
 import type { TypeNames } from '../model/rights.ts';
 import { StartError } from '../problem.ts';

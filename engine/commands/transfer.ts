@@ -79,7 +79,7 @@ export const importRecords = command(
       return 0;
     } catch (error) {
       if (!(error instanceof LinesRefused)) throw error;
-      // The database finds faults later than the validator.
+      // The database reports faults later than the validator.
       const faults = error.faults.toSorted((a, b) => a.line - b.line);
       writeReport(output, faults);
       const rest = faults.length < mostFaults ? '' : '; the rest was not read';
@@ -96,7 +96,7 @@ export const importRecords = command(
   },
 );
 
-/** Each fault takes memory until the import ends. */
+/** Each fault occupies memory until the import ends. */
 const MOST_REPORTED = 100_000;
 const MAX_POINTER = 200;
 
@@ -119,7 +119,7 @@ const LONGEST = 256 * 1024 * 1024;
 const linesOf = (file: string, { bodyLimit }: Settings): AsyncGenerator<readonly LineText[]> =>
   readLines(file, Math.min(LONGEST, BODIES * bodyLimit));
 
-/** Checks the head before a database is created. */
+/** Checks the head before the engine creates a database. */
 async function refuseForeign(file: string, settings: Settings): Promise<void> {
   let before = 0;
   for await (const texts of linesOf(file, settings)) {
@@ -143,7 +143,7 @@ const imported = (file: string, settings: Settings, mostFaults: number, isUnchec
     }),
   );
 
-/** A record may come from a service with wider limits. */
+/** Records may come from a service with higher limits. */
 const LIMITS = { bodyDepth: 1000, bodyKeys: Infinity, bodyItems: Infinity };
 
 function lineChecker(model: Model, isUnchecked: boolean): CheckLine {
@@ -183,7 +183,7 @@ function parse(text: string, what: string, kept?: KeptMembers): Parsed {
   }
 }
 
-/** A line holds the unknown keys of an open type as JSON text. */
+/** A line holds an open type's unknown keys as a JSON string. */
 function faultsOfOpen({ types }: Model, line: JsonObject): readonly Fault[] {
   const { type: name, open: text } = line;
   const type = types.get(String(name));
