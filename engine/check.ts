@@ -10,10 +10,10 @@ export function checkSchema(directory: string) {
   const { files, diagnostics } = loadDescriptors(directory);
   const model = resolveModel(files.map(({ descriptor }) => descriptor));
   const validatorsOf = createValidators(model);
-  // With faulty relations, the order is not known.
+  // Faulty relations make the order unknown.
   const order = diagnostics.some(isError) ? [] : referredFirst(model.types.values());
   const later = [...checkDefaults(files, model), ...checkSeeds(files, model, validatorsOf, order)];
-  // Of the same location, the first fault says more.
+  // The first fault of a location is more specific.
   const reported = new Set(diagnostics.filter(isError).map(locationOf));
   const all = [...diagnostics, ...later.filter((one) => !reported.has(locationOf(one)))];
   return { schema: all.some(isError) ? undefined : { model, validatorsOf }, diagnostics: all };

@@ -86,7 +86,7 @@ export const commands = {
 
 const table: ReadonlyMap<string, CommandEntry> = new Map(Object.entries(commands));
 
-/** Runs a command line. Nothing is imported before the check of Node.js: the database driver would crash an older one. */
+/** Runs a command line. Checks Node.js before importing commands: the database driver would crash older versions. */
 export function run(line: readonly string[]): void {
   const fault = nodeFault();
   if (fault === undefined) void import('./commands/command.ts').then(({ runProcess }) => runProcess(() => main(line)));

@@ -1,4 +1,4 @@
-/** The boot from top to bottom: read, check, resolve, plan, apply, compile, mount. */
+/** Starts the engine: read, check, resolve, plan, apply, compile, mount. */
 import type { IncomingMessage } from 'node:http';
 import { type Clients, createClients, isGuarded, openAccess, type Reports } from './access/access.ts';
 import { memoized } from './memo.ts';
@@ -28,10 +28,10 @@ import { createValidators } from './validation/compile.ts';
 
 export interface Engine {
   readonly handler: Handler;
-  /** For a host application: the steps of the handler that hold for its other requests as well. */
+  /** Steps of the handler that a host application applies to its other requests too. */
   readonly host: HostSteps;
   readonly model: Model;
-  /** Without a known token it is empty. */
+  /** Empty if the token is unknown. */
   modelFor(request: IncomingMessage): Model;
   clients(): Clients;
   readonly readContent: ReadContent;
@@ -41,14 +41,14 @@ export interface Engine {
   readonly awaitReader: AwaitReader;
   readonly isDraining: () => boolean;
   ready(): Promise<ModelNumbers>;
-  /** From now on each response closes its connection. */
+  /** Makes each further response close its connection. */
   drain(): void;
-  /** All requests must have been answered. */
+  /** Requires that no request is open. */
   close(): Promise<void>;
 }
 
 export type EngineSettings = Omit<Settings, 'host' | 'port' | 'workers' | 'shutdownTimeout'> & {
-  /** For tests; default: the clock of the database. */
+  /** Tests set it; default: the database's clock. */
   readonly clock?: Clock | undefined;
   readonly waits?: boolean | undefined;
 };
@@ -99,7 +99,7 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   );
   const readContent = contentReader(settings, budget);
   const { idempotencyHours } = settings;
-  // A failure is repeated a minute later.
+  // After a failure, the next run tries again.
   const forgetting = setInterval(() => void store.forgetKeys(idempotencyHours).catch(() => undefined), MINUTE).unref();
   const dialects = dialectsByRoot(settings.dialects);
   const servedBy = memoized((served: Model) => {
@@ -163,7 +163,7 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
 
 const MINUTE = 60_000;
 
-/** Loaded only if needed: that saves 30 ms of a start. */
+/** Loads the library on demand: a start saves 30 ms. */
 const startMetrics = async (): Promise<Metrics> => (await import('./metrics.ts')).createMetrics();
 
 const NOTHING: Model = Object.freeze({ types: new Map(), joinTables: [] });

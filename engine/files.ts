@@ -1,4 +1,4 @@
-/** Files that commands write, and changes of files that are noticed. */
+/** Writes files for commands, and polls files for changes. */
 import { randomBytes } from 'node:crypto';
 import { closeSync, existsSync, fsyncSync, lstatSync, openSync, realpathSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
@@ -9,7 +9,7 @@ const OWNER_ONLY = 0o600;
 export const COMPANIONS = ['-wal', '-shm', '-journal'] as const;
 
 export interface NewFile {
-  /** The path until `finish`; created empty. */
+  /** Temporary path; created empty. */
   readonly partial: string;
   finish(): void;
   discard(): void;
@@ -20,12 +20,12 @@ interface OutputOptions {
   readonly database: string | undefined;
 }
 
-/** A file that gets its name when it is finished, for its owner only. Throws a StartError if it exists or cannot be written. */
+/** Creates a file for its owner only, and names it when finished. Throws a StartError if it exists or cannot be written. */
 export function newFile(file: string, { force, database }: OutputOptions): NewFile {
   const own = database === undefined ? [] : ['', ...COMPANIONS].map((suffix) => canonicalPath(database + suffix));
   if (own.includes(canonicalPath(file)))
     throw new StartError(`${file} is the database itself, or belongs to it; choose another name. Nothing was changed.`);
-  // A link that leads nowhere exists as well.
+  // Dangling links exist as well.
   if (!force && lstatSync(file, { throwIfNoEntry: false }) !== undefined) throw taken(file);
   const partial = `${file}.${randomBytes(6).toString('hex')}.partial`;
   writing(file, () => closeSync(openSync(partial, 'wx', OWNER_ONLY)));
@@ -34,7 +34,7 @@ export function newFile(file: string, { force, database }: OutputOptions): NewFi
     finish: () =>
       writing(file, () => {
         flush(partial);
-        // A rename replaces a file of this name, unless the name is reserved first.
+        // A rename would replace a file of this name: 'wx' fails if it exists.
         if (!force) closeSync(openSync(file, 'wx', OWNER_ONLY));
         renameSync(partial, file);
         flush(dirname(file));
@@ -47,7 +47,7 @@ export function newFile(file: string, { force, database }: OutputOptions): NewFi
 
 /** Creates the database file for its owner only; SQLite gives its companion files the same mode. */
 export function makeOwnerOnly(file: string): void {
-  // Mode 'a' changes nothing in a file that exists.
+  // Flag 'a' does not change an existing file.
   if (!existsSync(file)) writing(file, () => closeSync(openSync(file, 'a', OWNER_ONLY)));
 }
 
@@ -81,9 +81,9 @@ function writing(file: string, work: () => void): void {
   }
 }
 
-// Changes are polled for: events of file systems are lost on network file systems, in containers, and after a rename.
+// Polls for changes: file system events get lost on network file systems, in containers, and after a rename.
 
-/** A change that does not settle is reported after this many polls. */
+/** Reports a change that does not settle after this many polls. */
 const MAX_LOOKS = 3;
 
 interface Looking {

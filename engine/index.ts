@@ -15,8 +15,8 @@ export { type Fault, Problem, type ProblemCode, StartError } from './problem.ts'
 
 /**
  * Reads and checks the descriptors, changes the database to match them where nothing can be lost, and serves the records.
- * Rejects with a StartError if a setting, a descriptor or the database prevents that; its message names every fault. The
- * environment is not read.
+ * Rejects with a StartError if a setting, a descriptor or the database prevents that; its message names every fault. It
+ * does not read the environment.
  */
 export async function createEngine(options: EngineOptions = {}): Promise<RecordEngine> {
   const fault = nodeFault();
@@ -28,7 +28,7 @@ export async function createEngine(options: EngineOptions = {}): Promise<RecordE
     );
   const engine = await startEngine(settings);
   const inProcess = inProcessCalls(engine.budget, () => engine.clients().unrestricted);
-  // The pages bring Express, which not every host needs.
+  // The pages import Express, which not every host needs.
   const lazily = (which: 'pages' | 'documents' | 'agents'): MountableHandler => {
     const load = lazy(async () => (await import('./server/app.ts')).createMounted(engine, settings, which));
     return (request, response, next) =>

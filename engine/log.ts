@@ -22,14 +22,14 @@ export function createLog({ logLevel }: Pick<Settings, 'logLevel'>): Log {
   );
 }
 
-/** Bytes that wait for a full disk; more are dropped. */
+/** Maximum bytes buffered while the disk is full. */
 const MAX_HELD = 1024 * 1024;
 
-/** A log that cannot be written does not end the service. */
+/** Ignores write errors, which would end the service. */
 const standardError = () =>
   destination({ fd: STANDARD_ERROR, sync: true, maxLength: MAX_HELD }).on('error', () => undefined);
 
-/** Messages that may contain values: PostgreSQL's have an SQLSTATE, those of JSON.parse quote the text. */
+/** Messages that may contain values: PostgreSQL errors have an SQLSTATE, JSON.parse quotes its input. */
 const SQLSTATE = /^(?!EPIPE$)[0-9A-Z]{5}$/;
 const messageOf = ({ name, message, code }: Error & { readonly code?: unknown }): string => {
   if (typeof code === 'string' && SQLSTATE.test(code)) return 'the database rejected a statement';
@@ -45,7 +45,7 @@ interface DescribedError {
 }
 
 export function describeError(error: unknown): DescribedError {
-  // Not instanceof: errors may come from another realm.
+  // `instanceof` fails for errors of another realm.
   if (typeof error !== 'object' || error === null || !('stack' in error)) return { message: typeof error };
   const { name, code, stack, cause } = error as Error & { readonly code?: unknown };
   const frames = String(stack)

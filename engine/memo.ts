@@ -1,8 +1,8 @@
-/** Memoization: by an object, by a text, of one load. */
+/** Memoization by object or string, and lazy loading. */
 
-/** Calls `work` once for each first argument, an object, and keeps the result as long as that is referenced. */
+/** Calls `work` once for each first argument, and keeps the result while that object is referenced. */
 export function memoized<K extends object, A extends readonly unknown[], T>(
-  /** `always`: must be the same for the same key, as only the first call uses it. */
+  /** `always`: depends only on the key, as only the first call uses it. */
   work: (key: K, ...always: A) => T,
 ): (key: K, ...always: A) => T {
   const known = new WeakMap<K, { readonly made: T }>();
@@ -36,7 +36,7 @@ export function createShapeCache<Q, C>(compile: (query: Q) => C): (shape: string
   return (shape, query) => known(shape, () => compile(query));
 }
 
-/** Loads once, at the first call; after a failure, the next call tries again. */
+/** Loads at the first call; after a failure, the next call tries again. */
 export function lazy<T>(load: () => Promise<T>): () => Promise<T> {
   let loading: Promise<T> | undefined;
   return () =>

@@ -1,4 +1,4 @@
-/** Metrics for Prometheus: requests by type and operation, statements, connections, and those of Node itself. */
+/** Metrics for Prometheus: requests by type and operation, statements, connections, and Node itself. */
 import cluster from 'node:cluster';
 import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { OnWait } from './storage/database.ts';
@@ -21,7 +21,7 @@ export function createMetrics() {
   const register = new Registry();
   const registers = [register];
   collectDefaultMetrics({ register });
-  // Removes gauges with `_total`, which only names of counters may have.
+  // Removes gauges with the suffix `_total`, reserved for counters.
   for (const what of ['handles', 'requests', 'resources']) register.removeSingleMetric(`nodejs_active_${what}_total`);
   const requests = new Counter({
     name: 'records_http_requests_total',
@@ -57,12 +57,12 @@ export function createMetrics() {
     },
     statement: (milliseconds: number): void => statements.observe(milliseconds / 1000),
     wait: ((purpose, milliseconds) => waits.observe({ work: purpose }, milliseconds / 1000)) satisfies OnWait,
-    /** Both functions are called whenever metrics are read. */
+    /** Each read of the metrics calls both functions. */
     watch: (
       usage: () => readonly ServerUsage[],
       ask: () => Promise<{ isReady: boolean; isReachable: boolean }>,
     ): void => {
-      // Workers' values are combined to the worst: 0 if one is not ready.
+      // Takes the worst of the workers' values: 0 if one is not ready.
       const aggregator = 'min';
       const gauge = <L extends string>(
         name: string,
@@ -104,7 +104,7 @@ export function createMetrics() {
   };
 }
 
-// A worker that is asked for metrics asks the first process, which adds up those of all.
+// A worker requests metrics from the first process, which adds up all workers' values.
 
 const QUESTION = 'metrics';
 

@@ -28,9 +28,9 @@ export const defaultTable = (type: string): string => plural(type, '_');
 
 export const snakeCase = (name: string): string => words(name).join('_');
 
-/** A longer text is a value of an enum, not a name. */
+/** Longer strings are enum values, not names. */
 const LATIN_NAME = /^[\p{Script=Latin}\p{N}_]{1,60}$/u;
-/** Other scripts have no plural in the English way. */
+/** Other scripts have no English plural. */
 const LATIN_END = /\p{Script=Latin}$/u;
 const ACRONYM = /^\p{Lu}[\p{Lu}\p{N}]*$/u;
 const INITIALS: ReadonlySet<string> = new Set(['api', 'html', 'id', 'ip', 'json', 'uri', 'url', 'uuid']);
@@ -48,7 +48,7 @@ export function titleFrom(name: string): string {
 /** `Tax class` -> `Tax classes`. */
 export const pluralOf = (title: string): string => (LATIN_END.test(title) ? pluralize(title) : title);
 
-/** Joined by `_`; a name that is too long ends in its hash. */
+/** Joins the parts by `_`; a name that is too long ends in its hash. */
 export function generatedName(...parts: readonly string[]): string {
   const name = parts.join('_');
   if (Buffer.byteLength(name) <= MAX_BYTES) return name;
@@ -58,7 +58,7 @@ export function generatedName(...parts: readonly string[]): string {
   return `${head.toWellFormed()}_${hash}`;
 }
 
-/** Characters of a client's text that a message repeats. */
+/** Maximum characters of a client's text in a message. */
 export const MAX_ECHO = 100;
 
 export const shortened = (text: string, most = MAX_ECHO): string =>
@@ -75,7 +75,7 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
   for (const candidate of known) {
     if (Math.abs(candidate.length - name.length) >= bestDistance) continue;
     const other = candidate.toLowerCase();
-    // Of names at the same distance, one that begins alike is nearer: of "asc" and "desc", "dsc" means the latter.
+    // An equal first letter decides between equal distances: "dsc" suggests "desc", not "asc".
     const candidateDistance = distance(lower, other) + (lower[0] === other[0] ? 0 : 0.5);
     if (candidateDistance < Math.min(bestDistance, name.length, candidate.length))
       [best, bestDistance] = [candidate, candidateDistance];
@@ -83,7 +83,7 @@ export function nearest(name: string, known: Iterable<string>): string | undefin
   return best;
 }
 
-/** `; did you mean "x"?` or the empty text. A name in another Unicode form looks the same. */
+/** `; did you mean "x"?` or the empty string. Names in other Unicode forms look the same. */
 export function didYouMean(name: string, known: Iterable<string>): string {
   const composed = name.length > LONGEST_MEANT ? name : name.normalize();
   const candidate = nearest(composed, known);
@@ -93,7 +93,7 @@ export function didYouMean(name: string, known: Iterable<string>): string {
 
 export const capitalized = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** Whether one letter is missing, added, replaced or swapped; case is ignored. */
+/** Whether one letter is missing, added, replaced or swapped; ignores case. */
 export function isOneEditAway(given: string, name: string): boolean {
   const [one, other] = [given.toUpperCase(), name.toUpperCase()];
   const isSwap = [...one].toSorted().join('') === [...other].toSorted().join('');

@@ -1,10 +1,10 @@
-/** Errors that clients see (RFC 9457), with the catalogue of their codes, and errors that operators see. */
+/** Errors for clients (RFC 9457) with the catalogue of their codes, and errors for operators. */
 import { MAX_ECHO, shortened } from './names.ts';
 
 interface ProblemKind {
   readonly status: number;
   readonly title: string;
-  /** Seconds; missing where trying again does not help (RFC 9110, 10.2.3). */
+  /** Seconds; undefined if a retry cannot help (RFC 9110, 10.2.3). */
   readonly retryAfter?: number | undefined;
 }
 
@@ -64,9 +64,9 @@ type FaultPlace =
 export type Fault = FaultPlace & {
   readonly code: string;
   readonly message: string;
-  /** The line of the body, from 1. */
+  /** 1-based line of the body. */
   readonly line?: number;
-  /** The stored records in the way; only those that the token may read. */
+  /** The conflicting stored records that the token can read. */
   readonly records?: readonly RecordName[];
 };
 
@@ -115,14 +115,14 @@ export class Problem extends Error {
   }
 }
 
-/** Makes a Problem whose message is that of the first fault, with the number of the others. */
+/** Makes a Problem with the message of the first fault and the number of the others. */
 export function faultyRequest(code: ProblemCode, faults: readonly Fault[]): Problem {
   const [first] = faults;
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
   return new Problem(code, `${first?.message ?? problemKinds[code].title}${more}`, { errors: faults });
 }
 
-/** Does the work. Its problem has the faults in other words, and the first one in its message. */
+/** Calls `work`, and rewrites the faults of its Problem, also the first one in the message. */
 export async function reworded<T>(work: () => T | Promise<T>, word: (fault: Fault) => Fault): Promise<T> {
   try {
     return await work();
@@ -136,7 +136,7 @@ export async function reworded<T>(work: () => T | Promise<T>, word: (fault: Faul
   }
 }
 
-/** Runs all checks, and throws the faults of those that fail with the same code as the first. */
+/** Runs all checks, and throws one Problem with all faults that have the code of the first. */
 export function throwTogether(checks: readonly (() => void)[]): void {
   const problems: Problem[] = [];
   for (const check of checks)
@@ -171,12 +171,12 @@ export const answerTooLong = (cause?: unknown): Problem =>
     { cause },
   );
 
-/** The service or command cannot start; the message can be printed as it is. */
+/** The service or command cannot start; the message is for the operator. */
 export class StartError extends Error {
   override readonly name: string = 'StartError';
 }
 
-/** The database cannot be reached yet: a start may wait for it. */
+/** The database is unreachable: a start can wait for it. */
 export class NotYetThere extends StartError {}
 
 export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,4 +1,4 @@
-/** The process: its package, its number among the workers, and the text that it prints on a terminal. */
+/** The process: its package, its worker number, and escapes for terminals. */
 import cluster from 'node:cluster';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -28,7 +28,7 @@ export function nodeFault(version = process.versions.node): string | undefined {
 
 export const WORKER_VARIABLE = 'RECORDS_WORKER';
 
-/** 1 to WORKERS; undefined in a process that serves alone. */
+/** 1 to WORKERS; undefined without workers. */
 export const workerNumber: number | undefined = cluster.isWorker
   ? Number(process.env[WORKER_VARIABLE]) || undefined
   : undefined;
@@ -37,7 +37,7 @@ export const workerNumber: number | undefined = cluster.isWorker
 // oxlint-disable-next-line no-control-regex
 const CONTROLS = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/g;
 
-/** Escapes characters that could move the cursor or disguise text, in the way of JSON. */
+/** Escapes, as JSON does, characters that could move the cursor or disguise text. */
 export const printable = (text: string): string =>
   text.replaceAll(CONTROLS, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 
