@@ -1,4 +1,4 @@
-/** Request bodies as JSON Schema. Validation and OpenAPI each write its parts with their own keywords. */
+/** Request bodies as JSON Schema. Validation and OpenAPI write the parts with their own keywords. */
 import { MAX_GIVEN_IDENTIFIER } from '../descriptor/descriptor.ts';
 import { ITEMS, type ItemShape, withNull } from '../field-types/field-type.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
@@ -11,7 +11,7 @@ export interface BodyWriting {
   /** Further keywords of a relation. */
   about(relation: Relation): JsonObject;
   orNull(schema: JsonObject): JsonObject;
-  /** A key that no body may have. */
+  /** Schema of a refused key. */
   readonly refused: JsonValue;
   /** Requires the identifier of a record, or these keys. */
   linkedOr(type: RecordType, keys: readonly string[]): JsonObject;
@@ -43,7 +43,7 @@ function bodySchema(type: RecordType, fields: readonly Field[], write: BodyWriti
       // Null counts as absent.
       ...(identifier.inRecord ? { [identifier.name]: withNull(write.identifier(type, largest)) } : {}),
       ...Object.fromEntries(fields.map((field) => [field.name, write.field(field, type)])),
-      // An open record takes unknown keys, but not its fields that are refused here.
+      // Otherwise `additionalProperties` would accept refused fields.
       ...(open
         ? Object.fromEntries([...refused.map(({ name }) => name), ITEM_TAG].map((name) => [name, write.refused]))
         : {}),
@@ -60,7 +60,7 @@ function bodySchema(type: RecordType, fields: readonly Field[], write: BodyWriti
   };
 }
 
-/** A related record: linked with an identifier, created without one if the relation allows it. */
+/** A related record: an identifier links it; without one it is created, if allowed. */
 export function relatedSchema(relation: Relation, record: JsonObject, write: BodyWriting): JsonObject {
   const { target } = relation;
   const { name } = target.identifier;
@@ -75,11 +75,11 @@ export function relatedSchema(relation: Relation, record: JsonObject, write: Bod
 const requiredKeys = (type: RecordType): readonly string[] =>
   [...type.fields.values(), ...type.relations.values()].filter(({ required }) => required).map(({ name }) => name);
 
-/** A related record in a body must have its identifier (`link`), no key, or either its identifier or these keys. */
+/** What a related record needs: its identifier (`link`), `nothing`, or either its identifier or these keys. */
 export function relatedDemand(relation: Relation): 'link' | 'nothing' | readonly string[] {
   const { target, nested, owned, toMany, inverse } = relation;
   if (nested === 'link') return 'link';
   const required = requiredKeys(target).filter((name) => name !== inverse?.name);
-  // An owned child that exists is updated: only the database knows whether this one does.
+  // An owned child may exist already, and is then updated: only the database knows.
   return required.length === 0 || (owned && !toMany) ? 'nothing' : required;
 }

@@ -1,4 +1,4 @@
-/** Checks across fields: made from descriptors, written as descriptors, and worded for people. */
+/** Checks across fields: resolves them, writes them as descriptors and as sentences. */
 import {
   comparisonsIn,
   conditionsIn,
@@ -42,7 +42,7 @@ export function resolveCheck(descriptor: CheckDescriptor, fields: ReadonlyMap<st
 export const fieldsOf = ({ must, when = {} }: CheckRule): ReadonlySet<string> =>
   new Set([...comparisonsIn(must), ...comparisonsIn(when)].flatMap(({ field, other = field }) => [field, other]));
 
-/** The rule as it stands in a descriptor whose names of fields `nameOf` gives. */
+/** The rule in descriptor form; `nameOf` names the fields. */
 export function ruleOf({ must, when }: Check, nameOf: (field: Field) => string = ({ name }) => name): CheckRule {
   const written = (conditions: readonly CheckCondition[]): ConditionsDescriptor => {
     const byField = Map.groupBy(
@@ -61,7 +61,7 @@ export function ruleOf({ must, when }: Check, nameOf: (field: Field) => string =
   return { must: written(must), ...(when.length > 0 ? { when: written(when) } : {}) };
 }
 
-/** Equal for rules that differ only in the order of their conditions. */
+/** A key that ignores the order of conditions. */
 export const ruleKey = ({ must, when = {} }: CheckRule): string =>
   JSON.stringify([keysOf(conditionsIn(must)), keysOf(conditionsIn(when))]);
 
@@ -103,9 +103,9 @@ const phrases = (conditions: readonly WrittenCondition[], form: 0 | 1, isWhole =
     )
     .join(' and ');
 
-/** `"a" must be 1 or "b" must be 2`, in parentheses unless it is alone. */
+/** `"a" must be 1 or "b" must be 2`, in parentheses unless `isAlone`. */
 function groupPhrase({ group, items }: WrittenGroup, form: 0 | 1, isAlone: boolean): string {
-  // Conditions of `$none` are worded as facts: "not (a is 1)".
+  // `$none` phrases its conditions as facts: "not (a is 1)".
   const parts = items.map((item) => phrases(item, group === 'none' ? 1 : form));
   const all = parts.map((part, index) => ((items[index]?.length ?? 0) > 1 && parts.length > 1 ? `(${part})` : part));
   const said = all.join(group === 'all' ? ' and ' : ' or ');

@@ -1,4 +1,4 @@
-/** The frozen graph of record types: every default is filled in, and every name is replaced by its object. */
+/** The frozen graph of record types, with all defaults, and with objects instead of names. */
 import type { GroupKind } from '../descriptor/conditions.ts';
 import type {
   CountMode,
@@ -17,11 +17,11 @@ export interface Field extends Shape {
   readonly title: string;
   readonly type: FieldType;
   readonly description: string;
-  /** undefined if new records without the field get null or are refused. */
+  /** undefined without a default, or for `default: now`. */
   readonly default: JsonValue | undefined;
-  /** The default is the time of the request, and `default` undefined. */
+  /** `default: now`, the time of the request. */
   readonly isNowByDefault: boolean;
-  /** The service fills it in, whatever bodies say. */
+  /** The service fills it in, not the body. */
   readonly generated: Generated | undefined;
   readonly required: boolean;
   readonly nullable: boolean;
@@ -30,12 +30,12 @@ export interface Field extends Shape {
   readonly sensitive: boolean;
   readonly unique: boolean;
   readonly index: boolean;
-  /** Filters and orders compare folded texts. */
+  /** Filters and orders ignore case. */
   readonly caseless: boolean;
   readonly multiline: boolean;
-  /** Titles of the values of `enum`, by the text of the value. */
+  /** Titles of `enum` values, by the value as text. */
   readonly valueTitles: ReadonlyMap<string, string>;
-  /** The column of folded texts. Unique indexes and other instances may need it though `caseless` is false. */
+  /** Column of case-folded texts; other instances or unique indexes may need it even if not `caseless`. */
   readonly folded: string | undefined;
   readonly renamedFrom: string | undefined;
   readonly column: string;
@@ -45,7 +45,7 @@ interface Identifier {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  /** Whether records show the identifier, and bodies may contain it. */
+  /** Whether records show the identifier, and bodies accept it. */
   readonly inRecord: boolean;
   readonly column: string;
 }
@@ -53,19 +53,18 @@ interface Identifier {
 /** A foreign key. */
 export interface Reference {
   readonly column: string;
-  /** Its name in exports: databases keep the first name of a column. */
+  /** Name by the descriptor; databases keep the first name of a column. */
   readonly exportName: string;
   readonly target: RecordType;
   readonly onDelete: OnDelete;
   readonly required: boolean;
   readonly unique: boolean;
-  /** No record can be above itself. */
+  /** No record is its own ancestor. */
   readonly acyclic: boolean;
   /** The belongsTo; undefined if only the other side declares the relation. */
   readonly relation: Relation | undefined;
 }
 
-/** The table of a manyToMany. */
 export interface JoinTable {
   readonly name: string;
   readonly exportName: string;
@@ -75,7 +74,7 @@ export interface JoinTable {
   readonly right: { readonly column: string; readonly type: RecordType };
 }
 
-/** Stored in the source's row, the target's row or a join table. */
+/** Where it is stored: source row, target row or join table. */
 export type Link =
   | { readonly at: 'source'; readonly reference: Reference }
   | { readonly at: 'target'; readonly reference: Reference }
@@ -92,10 +91,10 @@ export interface Relation {
   readonly inverse: Relation | undefined;
   readonly toMany: boolean;
   readonly required: boolean;
-  /** The related records are deleted with their parent. */
+  /** Related records without a parent are deleted. */
   readonly owned: boolean;
   readonly nested: Nested;
-  /** The target's fields that are shown and accepted here, besides the identifier. */
+  /** Target fields that the relation shows and accepts, besides the identifier. */
   readonly fields: readonly Field[];
   readonly shown: boolean;
   readonly link: Link;
@@ -118,7 +117,7 @@ export type UniqueMembers = Pick<Index, 'name' | 'members'>;
 export interface CheckComparison {
   readonly field: Field;
   readonly operator: OperatorName;
-  /** Null if `other` is compared with. */
+  /** Null if `other` is the operand. */
   readonly operand: JsonValue;
   readonly other: Field | undefined;
 }
@@ -149,7 +148,7 @@ export interface Variant {
 export interface RecordType {
   readonly name: string;
   readonly title: TypeTitle;
-  /** Identifies compiled statements: copies of the type with other columns have another key. */
+  /** Cache key of statements: copies of the type with other columns have another key. */
   readonly statementKey: string;
   readonly renamedFrom: string | undefined;
   readonly description: string;
@@ -159,12 +158,12 @@ export interface RecordType {
   readonly identifier: Identifier;
   readonly label: Field | undefined;
   readonly fields: ReadonlyMap<string, Field>;
-  /** Generated fields of other instances' descriptors: the service fills them in, and no request sees them. */
+  /** Generated fields known only to other instances: the service fills them in, requests cannot see them. */
   readonly hidden: readonly Field[];
   readonly relations: ReadonlyMap<string, Relation>;
   /** The foreign keys of this type's table, hidden ones included. */
   readonly references: readonly Reference[];
-  /** The foreign keys of any table that point here. */
+  /** Foreign keys of any table to this table. */
   readonly referrers: readonly { readonly type: RecordType; readonly reference: Reference }[];
   readonly order: readonly OrderTerm[];
   readonly indexes: readonly Index[];
@@ -189,7 +188,7 @@ export function labelAmong({ label }: RecordType, shown: readonly Field[]): Fiel
 const isLabel = ({ type, sensitive, generated, multiline }: Field): boolean =>
   type.isText === true && !sensitive && generated === undefined && !multiline;
 
-/** The unique values of a type. A hasOne makes its owner unique among the children. */
+/** Unique indexes, and the belongsTo of each hasOne: its values are unique too. */
 export function uniqueIndexes(type: RecordType): readonly UniqueMembers[] {
   const hasOnes = type.references.flatMap(({ unique, relation }) =>
     unique && relation ? [{ name: relation.name, members: [relation] }] : [],
@@ -206,7 +205,7 @@ export interface Model {
 export const OPEN_COLUMN = '_open';
 /** Prefix of the engine's tables. */
 export const ENGINE_PREFIX = '_records_';
-/** Maximum rows of first-level sets, and approximate bytes of relations, for each record of a response. */
+/** Per record of a response: maximum rows in first-level sets, approximate bytes of all relations. */
 export const MAX_SHOWN_ROWS = 10_000;
 export const MAX_SHOWN_BYTES = 16 * 1024 * 1024;
 /** Maximum records beyond the first level of relations in one response. */
@@ -228,17 +227,17 @@ export const wholeBody = (body: JsonObject, identifier?: number): BodyRecord => 
 export const newItems = (bodies: readonly JsonObject[]): readonly BodyRecord[] =>
   bodies.map((body, index) => ({ body, identifier: undefined, pointer: `/${index}` }));
 
-/** The relations that a body names, in its order. */
+/** The relations in a body, in its order. */
 export const relationsIn = ({ relations }: RecordType, body: JsonObject): readonly string[] =>
   relations.size === 0 ? [] : Object.keys(body).filter((key) => relations.has(key));
 
-/** The body that holds the records: one record, or the array of them. */
+/** The request body: one record, or the array of records. */
 export function documentOf(records: readonly BodyRecord[]): JsonValue {
   const [first] = records;
   return first?.pointer === '' ? first.body : records.map(({ body }) => body);
 }
 
-/** The key of an item for the entity tag of its record. */
+/** Key in batch items: the ETag of the record. */
 export const ITEM_TAG = '@etag';
 
 /** Null counts as absent. */
@@ -247,7 +246,7 @@ export function identifierIn(body: JsonObject, { identifier }: RecordType): numb
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined;
 }
 
-/** Types come after those that they refer to, except in cycles. */
+/** Sorts types after the types they refer to, except in cycles. */
 export function referredFirst(types: Iterable<RecordType>): readonly RecordType[] {
   const ordered = new Set<RecordType>();
   const visiting = new Set<RecordType>();
@@ -261,7 +260,7 @@ export function referredFirst(types: Iterable<RecordType>): readonly RecordType[
   return [...ordered];
 }
 
-// The same types, fields and relations before and after a change of descriptors.
+// Matches types, fields and relations before and after a change of descriptors.
 
 export interface Renamed {
   readonly name: string;
@@ -269,13 +268,13 @@ export interface Renamed {
 }
 
 interface Matched<W> {
-  /** With the names that they had before. */
+  /** `former`: name before the change. */
   readonly kept: readonly { readonly wanted: W; readonly former: string }[];
   readonly added: readonly W[];
   readonly dropped: readonly string[];
 }
 
-/** A former name counts only while the new name is unknown, so `renamedFrom` can stay after it was applied. */
+/** `renamedFrom` counts only while the new name is unknown, so it can stay after the rename. */
 export function match<W extends Renamed>(wanted: Iterable<W>, known: Iterable<string>): Matched<W> {
   const all = [...wanted];
   const left = new Set(known);

@@ -1,4 +1,4 @@
-/** Makes the Model of checked descriptors. A fault in them throws an internal Error. */
+/** Makes the Model of checked descriptors. Throws an Error if one is invalid. */
 import {
   DEFAULTS,
   deletionOf,
@@ -72,7 +72,7 @@ export function resolveType(descriptor: Descriptor): Draft<RecordType> {
     relations: new Map(),
     references: [],
     referrers: [],
-    // A term that names the identifier has no field.
+    // `field`: undefined for the identifier.
     order: (descriptor.order ?? []).map((term) => {
       const [field = '', direction = 'asc'] = term.split(/\s+/);
       return { field: fields.get(field) as Draft<Field>, descending: direction.toLowerCase() === 'desc' };
@@ -120,7 +120,7 @@ export function resolveField(name: string, descriptor: FieldDescriptor): Field {
   };
 }
 
-/** The indexes of the descriptor, and one that serves the default order. */
+/** Adds the descriptor's indexes, and an index for the default order. */
 function resolveIndexes(descriptor: Descriptor, type: Draft<RecordType>): void {
   const index = (unique: boolean, names: readonly string[]): Index => ({
     name: generatedName(
@@ -169,7 +169,7 @@ function connect(descriptors: readonly Descriptor[], types: ReadonlyMap<string, 
     connected.add(one);
     if (other) connected.add(other);
   }
-  // Relations were added as they were connected: restores the order of the descriptors.
+  // Restores descriptor order: `connect` adds relations pair by pair.
   for (const { type, relations = {} } of descriptors) {
     const known = typeOf(type).relations;
     typeOf(type).relations = new Map(Object.keys(relations).map((name) => [name, defined(known.get(name), name)]));
@@ -229,7 +229,7 @@ function connectByColumn(one: DeclaredSide, other: DeclaredSide | undefined): vo
   parentType.referrers.push({ type: childType, reference });
 }
 
-/** Connects a manyToMany by a join table, which `through` names, or else the side that sorts first. */
+/** Connects a manyToMany by a join table, named by `through` or the side that sorts first. */
 function connectByRows(one: DeclaredSide, other: DeclaredSide | undefined): JoinTable {
   const [left = one, right] = [one, other].toSorted((a, b) => (a && b && sideName(b) < sideName(a) ? 1 : -1));
   const itself = left.type === left.target;
@@ -269,11 +269,11 @@ function freezeGraph<T>(root: T): T {
 /** Members that are not copied, since some of their values are compared by identity. */
 const SHARED: ReadonlySet<string> = new Set(['constraints', 'examples', 'default', 'seed']);
 
-/** A copy of a Model with other members of some of its parts, given by `revisions`. */
+/** A copy of a Model; `revisions` maps its parts to members that replace theirs. */
 export function revised(model: Model, revisions: ReadonlyMap<object, object>): Model {
   const copies = new Map<object, object>();
   const shared = new Set<unknown>(fieldTypes.values());
-  // Each copy is known before its members are copied, which may lead back to it.
+  // Registers a copy before its members are copied: the graph has cycles.
   const known = <T extends object>(part: object, made: T): T => {
     copies.set(part, made);
     return made;

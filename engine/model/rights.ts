@@ -1,4 +1,4 @@
-/** Rights of a client: a predicate over the one Model. */
+/** Rights of a client, checked on the shared Model. */
 import { createHash } from 'node:crypto';
 import type { Operation } from '../descriptor/descriptor.ts';
 import { type Model, type RecordType, type Relation, uniqueIndexes, type UniqueMembers } from './model.ts';
@@ -14,9 +14,9 @@ export interface Granted {
 }
 
 export interface Rights {
-  /** Identifies these rights in caches; empty if the client may do everything. */
+  /** Identifies these rights in caches; empty if the client can do everything. */
   readonly key: string;
-  /** Names of types, with the types that they own. */
+  /** Names of types, including owned types. */
   readonly readable: ReadonlySet<string>;
   readonly writable: ReadonlySet<string>;
 }
@@ -26,7 +26,7 @@ export const ALL_RIGHTS: Rights = Object.freeze({ key: '', readable: NONE, writa
 
 export const canRead = ({ key, readable }: Rights, typeName: string): boolean => key === '' || readable.has(typeName);
 
-/** Whether the client may do this; types that it may not read do not exist for it. */
+/** Whether the client can do this; types that it cannot read do not exist for it. */
 export function can(rights: Rights, type: RecordType, action: Operation): boolean {
   const { key, readable, writable } = rights;
   if (key === '') return true;
@@ -40,23 +40,23 @@ export const requiresHidden = (rights: Rights, { relations }: RecordType): boole
 
 export const canFollow = (rights: Rights, { target }: Relation): boolean => can(rights, target, 'get');
 
-/** The relations of a type that exist for the client. */
+/** The relations of a type that the client sees. */
 export function relationsFor(rights: Rights, { relations }: RecordType): ReadonlyMap<string, Relation> {
   if (rights.key === '') return relations;
   return new Map([...relations].filter(([, relation]) => canFollow(rights, relation)));
 }
 
-/** The unique values that the client sees. */
+/** Unique indexes that the client sees. */
 export const namedUniques = (type: RecordType, rights = ALL_RIGHTS): readonly UniqueMembers[] =>
   uniqueIndexes(type).filter(({ members }) =>
     members.every((one) => !('link' in one) || (type.relations.has(one.name) && canFollow(rights, one))),
   );
 
-/** Whether bodies may create and change the related record, besides linking it. */
+/** Whether bodies can create and change the related record, besides linking it. */
 export const canWriteThrough = (rights: Rights, { nested, owned, target }: Relation): boolean =>
   nested === 'write' && (owned || can(rights, target, 'update'));
 
-/** Whether bodies may set the link: a link stored in the related record is a write to that record. */
+/** Whether bodies can set the link: if stored in the related record, that is a write to it. */
 export const canSet = (rights: Rights, { owned, link, target }: Relation): boolean =>
   owned || link.at !== 'target' || can(rights, target, 'update');
 
@@ -80,7 +80,7 @@ export function unknownTypes({ types }: Model, { read, write }: Granted): readon
   return all.filter((name) => !types.has(name));
 }
 
-/** A Model of what a client may see, for documents. Requests use the one Model and ask for rights. */
+/** The Model as a client sees it, for documents. Requests use the shared Model and check rights. */
 export function seenModel(model: Model, rights: Rights): Model {
   if (rights.key === '') return model;
   const types = new Map([...model.types].filter(([, type]) => can(rights, type, 'get')));
