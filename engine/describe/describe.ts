@@ -1,4 +1,4 @@
-/** Types as descriptors with every default, and the diagram of all types. */
+/** Describes types as complete descriptors, and draws their diagram. */
 import { constraintsOf } from '../descriptor/grammar.ts';
 import { NOW } from '../descriptor/descriptor.ts';
 import { ruleOf } from '../model/checks.ts';
@@ -77,7 +77,7 @@ export function describeField(field: Field): JsonObject {
   });
 }
 
-/** Only titles that differ from the value. */
+/** Titles that differ from their values. */
 function titlesOf({ valueTitles }: Field): JsonObject | undefined {
   const others = [...valueTitles].filter(([value, title]) => value !== title);
   return others.length > 0 ? Object.fromEntries(others) : undefined;
@@ -108,10 +108,10 @@ export function describeRelation(relation: Relation): JsonObject {
   });
 }
 
-/** Without indexes that a field or the default order declares. */
+/** Indexes that no field or default order implies, by member. */
 function groups({ indexes, order, relations }: RecordType, unique: boolean): JsonValue {
   const names = ({ members }: Index): readonly string[] => members.map(({ name }) => name);
-  // The token may not see all relations.
+  // Some relations may be hidden.
   const isNamed = (member: Index['members'][number]): boolean => !('link' in member) || relations.has(member.name);
   const ordered = order.flatMap(({ field }) => field?.name ?? []).join();
   return indexes
@@ -130,11 +130,11 @@ function describeVariants({ variants, defaultVariant, fields }: RecordType): Jso
   return { default: defaultVariant.name, omit: Object.fromEntries(omitted) };
 }
 
-// Mermaid text, which GitHub and most editors draw.
+// Mermaid code, which GitHub and most editors draw.
 
 export function mermaidOf(model: Model): string {
   const types = [...model.types.values()];
-  // A hidden type is not shown as a target.
+  // References to hidden types are omitted.
   const columns = types.flatMap((type) =>
     type.references
       .filter(({ target }) => model.types.get(target.name) === target)
