@@ -1,4 +1,4 @@
-/** Creates every Ajv: draft 2020-12, strict, all errors, with the formats and keywords of the field types. */
+/** Creates Ajv instances: draft 2020-12, strict, all errors, with the formats and keywords of the field types. */
 import type { Options } from 'ajv';
 import { Ajv2020 } from 'ajv/dist/2020';
 import { isDate } from './date.ts';
@@ -6,7 +6,7 @@ import { formats } from './formats.ts';
 import { compilePattern } from './patterns.ts';
 import { isPointInTime } from './timestamp.ts';
 
-/** RegExp may exhaust its backtracking stack on longer texts. */
+/** RegExp may exhaust its stack on longer strings. */
 const MAX_FORMATTED = 65_536;
 
 const inLinearTime = Object.assign((pattern: string) => compilePattern(pattern), { code: 'new RegExp' });
@@ -26,7 +26,7 @@ export function createAjv(options: Options = {}): Ajv2020 {
     ajv.addFormat(name, (text: string) => text.length <= MAX_FORMATTED && isValid(text));
   ajv.addFormat('date', isDate);
   ajv.addFormat('date-time', isPointInTime);
-  // Bounds of decimals, which are strings. A text that is not a number passes these, and fails the pattern.
+  // Bounds of decimals, which are strings. Other strings pass them, but fail the pattern.
   const least = (limit: string) => (value: string) => !(Number(value) < Number(limit));
   const most = (limit: string) => (value: string) => !(Number(value) > Number(limit));
   ajv.addKeyword({ keyword: 'x-minimum', type: 'string', schemaType: 'string', compile: least });

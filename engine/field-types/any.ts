@@ -1,4 +1,4 @@
-/** Any JSON value, stored as the text that was sent; lists cannot be filtered by it. */
+/** Any JSON value, stored as sent; it cannot filter lists. */
 import { isDeepStrictEqual } from 'node:util';
 import { asIs } from './columns.ts';
 import { type ColumnType, type FieldType, pick } from './field-type.ts';
@@ -31,7 +31,7 @@ export const document = {
   columns: { sqlite: sqliteColumn, postgres: postgresColumn },
 } satisfies Partial<FieldType>;
 
-/** `scalars`: the types whose columns can become columns of any value. */
+/** `scalars`: the types whose columns can become columns of this type. */
 export const anyType = (scalars: readonly FieldType[]): FieldType => ({
   ...document,
   name: 'any',

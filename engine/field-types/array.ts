@@ -24,7 +24,7 @@ function expected(shape: Shape, item: ItemShape | undefined): string {
   return `an array${sizeOf(minItems, maxItems, 'item')}${item ? `, each item ${item.type.expected(item)}${item.nullable ? ', or null' : ''}` : ''}`;
 }
 
-/** `others`: the types that items can have, besides arrays. */
+/** `others`: the types of items, besides arrays. */
 export function arrayType(others: readonly FieldType[]): FieldType {
   const itemOf = ({ constraints }: Shape): ItemShape | undefined => {
     const words = constraints[ITEMS];

@@ -1,4 +1,4 @@
-/** Full case folding after normalization. The Unicode version is fixed, so that all versions of Node.js fold alike. */
+/** Full case folding after normalization. The Unicode version is fixed, so that Node.js versions cannot differ. */
 import type { JsonValue } from '../json/json.ts';
 import { FULL_FOLDINGS, SINGLE_FOLDINGS, UNASSIGNED } from './unicode-data.ts';
 
@@ -33,11 +33,11 @@ const LATER = new RegExp(`[${unassigned}]`, 'u');
 const AROUND_LATER = new RegExp(`([${unassigned}]+)`, 'u');
 
 const ASCII = /^[\0-\x7f]*$/;
-/** Code points that may combine with what is before them: marks, and the vowels and finals of Hangul. */
+/** Code points that may combine with preceding ones: marks, and the vowels and finals of Hangul. */
 const JOINING = String.raw`\p{M}\u1160-\u11ff`;
-/** Normalization takes time by the square of the combining marks of a letter: a letter with so many loses them all. */
+/** Normalization is quadratic in the combining marks of a letter: a letter with this many loses them all. */
 export const MAX_COMBINING_MARKS = 255;
-/** Only texts with so many marks in a row can have a letter with too many: a composed letter hides up to three. */
+/** A letter with too many has at least this many in a row: a composed letter contains up to three more. */
 export const MANY_COMBINING_MARKS = 250;
 const MANY_MARKS = new RegExp(`[${JOINING}]{${MANY_COMBINING_MARKS}}`, 'u');
 const EXCESS_MARKS = new RegExp(`[${JOINING}]{${MAX_COMBINING_MARKS},}`, 'gu');
@@ -51,7 +51,7 @@ const withoutExcessMarks = (text: string): string =>
 const composed = (text: string): string =>
   (text.length >= MANY_COMBINING_MARKS && MANY_MARKS.test(text) ? withoutExcessMarks(text) : text).normalize('NFC');
 
-/** Joining code points as ranges, for regular expressions that do not know them by name. */
+/** Joining code points as ranges, for regular expressions without `\p{M}`. */
 export const joiningRanges = (): readonly (readonly [first: number, last: number])[] => {
   const isJoining = new RegExp(`[${JOINING}]`, 'u');
   const ranges: [number, number][] = [];
@@ -64,7 +64,7 @@ export const joiningRanges = (): readonly (readonly [first: number, last: number
   return ranges;
 };
 
-/** Code points that the fixed version of Unicode lacks stay, and nothing is composed with them. */
+/** Keeps code points that the fixed version of Unicode lacks, and composes nothing with them. */
 function normalized(text: string): string {
   if (!LATER.test(text)) return composed(text);
   return text
@@ -73,7 +73,7 @@ function normalized(text: string): string {
     .join('');
 }
 
-/** The text by which texts are compared without regard to case. Folding it again changes nothing. */
+/** The string to compare, ignoring case. Folding it again changes nothing. */
 export function folded(text: string): string {
   if (ASCII.test(text)) return text.toLowerCase();
   const mapped = normalized(text).replace(FOLDED, (one) => FOLDINGS.get(one) ?? one);

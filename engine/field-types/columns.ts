@@ -5,7 +5,7 @@ export const asIs = (column: string): string => column;
 export const asText = (column: string): string => `cast(${column} as text)`;
 export const toText = (column: string): string => `${column}::text`;
 
-/** A column whose values drivers return and databases compare as they are. */
+/** A column whose values are returned and compared without conversion. */
 export const plainColumn: Pick<ColumnType, 'decode' | 'comparable' | 'extracted'> = {
   decode: (value) => value,
   comparable: asIs,

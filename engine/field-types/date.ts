@@ -12,7 +12,7 @@ export function isDate(text: string): boolean {
   );
 }
 
-/** A point in time in UTC, without trailing zeros of the fraction. Other texts stay as they are. */
+/** A point in time in UTC, without trailing zeros of the fraction. Keeps other strings as they are. */
 export function inUtc(text: string): string {
   const fraction = /\.(\d*?)0*(?:Z|[+-]\d\d:\d\d)$/.exec(text)?.[1] ?? '';
   const time = Date.parse(text);
@@ -21,13 +21,13 @@ export function inUtc(text: string): string {
   return `${seconds}${fraction === '' ? '' : `.${fraction}`}Z`;
 }
 
-/** The sortable text on SQLite, without the `Z`, before which a fraction would sort wrongly. */
+/** Sortable string for SQLite: a `Z` would sort after the point of a fraction. */
 export const sortable = (text: string): string => inUtc(text).slice(0, -1);
 
 /** SQL whose result does not depend on settings of the session. */
 const postgresDate = (column: string, format: string): string => `to_char((${column})::date, '${format}')`;
 
-/** SQL: the text of a date in PostgreSQL. */
+/** SQL for a date as text in PostgreSQL. */
 export const dateText = (column: string): string => postgresDate(column, 'YYYY-MM-DD');
 
 export const date: FieldType = {

@@ -1,4 +1,4 @@
-/** Exact decimal numbers: strings in JSON, returned as they were sent; 1.5 and 1.50 are equal. */
+/** Exact decimal numbers: strings in JSON, returned as sent; 1.5 and 1.50 are equal. */
 import { ownPattern } from './patterns.ts';
 import { asText, NOT_STRINGS, plainColumn } from './columns.ts';
 import { boundsFault, type FieldType, numeral, numeric, rangeOf, type Shape } from './field-type.ts';
@@ -77,13 +77,13 @@ export const decimal: FieldType = {
       operand: (value) => Number(value) + 0,
       aggregates: { sum: call('records_sum'), min: call('records_least'), max: call('records_greatest') },
       sumOrder: call('records_rank'),
-      // Of 1.5 and 1.50, the text with more digits wins.
+      // Prefers more digits: 1.50 to 1.5.
       spelling: (column) => `max(${column})`,
       convertsFrom: { integer: asText },
     },
     postgres: {
       ...unsigned,
-      // A numeric without a scale keeps trailing zeros as the client wrote them.
+      // A numeric without a scale keeps the client's trailing zeros.
       sqlType: 'numeric',
       limits,
       json: (column) => `'"' || ${column}::text || '"'`,

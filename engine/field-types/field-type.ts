@@ -9,7 +9,7 @@ export type Generated = 'createdAt' | 'updatedAt' | 'createdBy' | 'updatedBy';
 
 export type OperatorName = 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte' | 'in' | 'like' | 'null';
 
-/** Values of one `in`. */
+/** Maximum values of one `in`. */
 export const MAX_IN_VALUES = 100;
 /** Databases match `like` in time proportional to the length of the pattern. */
 const MAX_PATTERN_LENGTH = 200;
@@ -44,72 +44,72 @@ export interface KeywordFault {
   readonly message: string;
 }
 
-/** How one database stores a field type. None of the functions is called with null. */
+/** How a database stores a field type. The functions are never called with null. */
 export interface ColumnType {
   readonly sqlType: string;
   readonly limits?: (column: string, shape: Shape) => string;
   encode(value: JsonValue): SqlValue;
   decode(value: SqlValue): JsonValue;
-  /** SQL of what `decode` takes; the column itself if left out. */
+  /** SQL for the argument of `decode`; default: the column. */
   readonly read?: ColumnSql;
-  /** SQL: the JSON text of a column that is not null. */
+  /** SQL for the JSON of a column that is not null. */
   readonly json: ColumnSql;
-  /** SQL that is ordered by, compared and indexed. */
+  /** SQL for orders, comparisons and indexes. */
   readonly comparable: ColumnSql;
   /** The bound value that `comparable` is compared with. */
   operand(value: JsonValue): SqlValue;
-  /** SQL: the column's value from a JSON object. `path`: a literal path to a key that exists. */
+  /** SQL for the column's value in a JSON object. `path`: a literal path to a key that exists. */
   extracted(document: string, path: string): string;
-  /** SQL: the present time, for `default: now`. */
+  /** SQL for the current time, for `default: now`. */
   readonly now?: string;
-  /** SQL: the time in milliseconds when the statement started, and when it comes to this row; `given` converts a text. */
+  /** SQL for the time in milliseconds: at the start of the statement, at this row, and of a `given` text. */
   readonly clock?: { readonly statement: string; readonly row: string; readonly given: ColumnSql };
-  /** SQL of aggregates, if not SQL's own. Their results are read like the column. */
+  /** SQL for aggregates, if not standard SQL. Results are read like the column. */
   readonly aggregates?: Partial<Readonly<Record<AggregateName, ColumnSql>>>;
-  /** SQL that sums are ordered by, if it is not `comparable`. */
+  /** SQL for ordering sums, if not `comparable`. */
   readonly sumOrder?: ColumnSql;
-  /** SQL: an aggregate that picks one of the spellings of equal values. */
+  /** SQL for an aggregate that picks one spelling of equal values. */
   readonly spelling?: ColumnSql;
-  /** SQL: the text of the day or the month in UTC. */
+  /** SQL for the day or month in UTC, as text. */
   readonly periods?: Readonly<Record<PeriodName, ColumnSql>>;
-  /** SQL that converts a column of another field type, by its name, if all its values can be converted. */
+  /** SQL to convert a column, by the name of its field type, if all its values can be converted. */
   readonly convertsFrom?: Readonly<Record<string, ColumnSql>>;
 }
 
 export interface FieldType {
   readonly name: string;
   readonly operators: readonly OperatorName[];
-  /** Free text: it can name a record, be `caseless`, and hold commas. */
+  /** Free text: it can name a record, be `caseless`, and contain commas. */
   readonly isText?: true;
-  /** The column stores the JSON text that was sent. */
+  /** The column stores the JSON as sent. */
   readonly keepsText?: true;
   /** JSON Schema (draft 2020-12) of a non-null value. */
   schema(shape: Shape): JsonObject;
-  /** undefined if the items can be anything. */
+  /** undefined if items can have any type. */
   item?(shape: Shape): ItemShape | undefined;
   /** Completes "… must be": "an integer from 0 to 9". */
   expected(shape: Shape): string;
   faults(shape: Shape): readonly KeywordFault[];
-  /** Keywords of which only all together tell whether `after` accepts everything that `before` accepts. */
+  /** Keywords that are compared together: whether `after` accepts all that `before` accepts. */
   readonly together?: {
     readonly keywords: readonly string[];
     widens(before: Shape, after: Shape): boolean;
   };
   /** The value of a filter in a query string; undefined if it is not of this type. */
   parse(text: string): JsonValue | undefined;
-  /** An accepted value as responses show it, if not as it was sent. */
+  /** An accepted value as responses show it, if not as sent. */
   canonical?(value: JsonValue): JsonValue;
   equal(a: JsonValue, b: JsonValue): boolean;
   /** As `Array.sort` expects. Neither value is null. */
   compare(a: JsonValue, b: JsonValue): number;
   /** Checks can compare fields of numeric types with each other. */
   readonly isNumeric?: true;
-  /** The value for this time. A type that has it takes "default: now". */
+  /** The value for this time, for types that take "default: now". */
   now?(time: Date): string;
   readonly columns: Readonly<Record<DialectName, ColumnType>>;
-  /** A value that no record is likely to have, for one that gives up its unique value within a write. */
+  /** A value that no record is likely to have, if a write must clear a unique value temporarily. */
   temporary?(index: number): JsonValue;
-  /** An accepted value; seeds give different values, as far as the constraints allow. */
+  /** An accepted value, different by seed as far as the constraints allow. */
   good(shape: Shape, seed: number): JsonValue;
   /** Accepted values at the limits of the constraints. */
   edges(shape: Shape): readonly JsonValue[];
@@ -137,17 +137,17 @@ export const numeral = {
   isNumeric: true,
 } as const;
 
-/** Query strings may write true and false as JavaScript, PHP or Python do; undefined if the text is neither. */
+/** Parses true and false as JavaScript, PHP or Python write them; undefined for other strings. */
 export function parseTruth(text: string): boolean | undefined {
   if (['true', 'True', '1'].includes(text)) return true;
   return ['false', 'False', '0'].includes(text) ? false : undefined;
 }
 
-/** A number in the notation of JSON. */
+/** Parses a JSON number. */
 export const parsedNumber = (text: string): number | undefined =>
   /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text) ? Number(text) + 0 : undefined;
 
-/** ` of 1 to 40 characters`, or the empty text without bounds. */
+/** ` of 1 to 40 characters`, or the empty string without bounds. */
 export function sizeOf(least: unknown, most: unknown, noun: string): string {
   if (least === undefined && most === undefined) return '';
   const [from, to] = [String(least), String(most)];
@@ -156,7 +156,7 @@ export function sizeOf(least: unknown, most: unknown, noun: string): string {
   return ` of ${bounds} ${noun}${(most ?? least) === 1 ? '' : 's'}`;
 }
 
-/** ` from 0 to 9`, ` of at least 0`, or the empty text without bounds. */
+/** ` from 0 to 9`, ` of at least 0`, or the empty string without bounds. */
 export function rangeOf({ minimum, maximum }: Shape['constraints']): string {
   if (minimum !== undefined && maximum !== undefined) return ` from ${String(minimum)} to ${String(maximum)}`;
   if (minimum !== undefined) return ` of at least ${String(minimum)}`;
@@ -196,7 +196,7 @@ export function pick<T>(items: readonly T[], seed: number): T {
 }
 
 export function withoutNull(schema: JsonObject): JsonObject {
-  // Not a list of all types: Ajv does not accept Infinity, which 1e400 is parsed to, as a number.
+  // A list of all types would reject Infinity, parsed from 1e400: to Ajv it is no number.
   return schema['type'] === undefined ? { ...schema, not: { type: 'null' } } : schema;
 }
 
@@ -209,7 +209,7 @@ export function withNull(schema: JsonObject): JsonObject {
   };
 }
 
-/** Whether changed constraints accept every value that was accepted before. When in doubt, they do not. */
+/** Whether changed constraints accept every value that was accepted before. When in doubt, false. */
 export function widens(type: FieldType, before: Shape, after: Shape): boolean {
   const { keywords = [], widens: widen } = type.together ?? {};
   const others = Object.keys({ ...before.constraints, ...after.constraints }).filter((one) => !keywords.includes(one));

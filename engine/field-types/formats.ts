@@ -1,4 +1,4 @@
-/** The formats of texts: what their standards accept, and a sample by seed. Each is matched in linear time. */
+/** Formats of strings: checks by their standards, in linear time, and samples by seed. */
 import { isIPv4, isIPv6 } from 'node:net';
 
 interface Format {
@@ -14,7 +14,7 @@ const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 
 const isIPv6Address = (text: string): boolean => isIPv6(text) && !text.includes('%');
 
-// RFC 3986, appendix A. A percent sign stands for an escape, which is checked apart.
+// RFC 3986, appendix A. `%` starts an escape, which BAD_ESCAPE checks.
 const NAME = "[\\w.~!$&'()*+,;=%-]";
 const USER = "[\\w.~!$&'()*+,;=%:-]";
 const PATH = "[\\w.~!$&'()*+,;=%:@-]";

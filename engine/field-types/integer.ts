@@ -18,7 +18,7 @@ const bounds = (shape: Shape) => ({
   maximum: numeric(shape, 'maximum', Number.MAX_SAFE_INTEGER),
 });
 
-/** JSON may hold -0, which databases answer as 0. */
+/** JSON may contain -0, which databases return as 0. */
 const column = { ...plainColumn, encode: (value: unknown) => Number(value) + 0, operand: Number };
 
 export const integer: FieldType = {
@@ -42,7 +42,7 @@ export const integer: FieldType = {
       ...column,
       sqlType: 'bigint',
       json: toText,
-      // The JSON may hold 1.0 or 1e2, which are integers too.
+      // JSON may contain 1.0 or 1e2, which are integers too.
       extracted: (document, path) => `(${document} ->> ${path})::numeric::bigint`,
     },
   },

@@ -3,11 +3,11 @@ import { asIs, asText, plainColumn } from './columns.ts';
 import { type FieldType, numeral, numeric, parsedNumber, rangeOf } from './field-type.ts';
 import { call } from './totals.ts';
 
-/** SQL: an integer without fraction and exponent. */
+/** SQL for an integer without fraction and exponent. */
 const asWritten = (value: string, text: string): string =>
   `case when abs(${value}) < 1e15 and ${value} = cast(${value} as integer) then cast(cast(${value} as integer) as text) else ${text} end`;
 
-/** SQL: as JavaScript writes it; PostgreSQL has exponents from 1e15 and 1e-5 on, of two digits at least. */
+/** SQL for the JavaScript notation; PostgreSQL has two-digit exponents, from 1e15 and 1e-5 on. */
 const postgresText = (value: string): string =>
   `case when ${value} = 0 or abs(${value}) >= 1e-4 and abs(${value}) < 1e15 then ${value}::text` +
   ` when abs(${value}) >= 1e-6 and abs(${value}) < 1e21 then ${value}::text::numeric::text` +

@@ -2,13 +2,13 @@
 import { RE2JS } from 're2js';
 
 const MAX_LENGTH = 1000;
-/** Steps for one text, each about ten nanoseconds. */
+/** Maximum steps for a string, each about ten nanoseconds. */
 const MAX_STEPS = 300_000_000;
 const ANY_LENGTH = 1_048_576;
 
 const own = new Set<string>();
 
-/** Marks a pattern of the engine, which RegExp matches in linear time too, ten times as fast. */
+/** Marks a pattern of the engine: RegExp matches it in linear time, ten times as fast. */
 export function ownPattern(text: string): string {
   own.add(text);
   return text;
@@ -29,7 +29,7 @@ export function compilePattern(text: string): Matcher {
 
 const SURROGATES = /\\u(d[89ab][\da-f]{2})\\u(d[c-f][\da-f]{2})/gi;
 
-/** RE2JS translates all escapes of ECMAScript but those of surrogate pairs. */
+/** RE2JS translates all escapes of ECMAScript except surrogate pairs. */
 const inRe2 = (text: string): RE2JS =>
   RE2JS.compile(
     RE2JS.translateRegExp(
@@ -70,7 +70,7 @@ export function patternFault(text: string): string | undefined {
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Why a valid pattern takes too long for texts of this many characters; undefined if it does not. */
+/** Why a valid pattern takes too long for strings of this length; undefined if it does not. */
 export function slowPattern(text: string, maxLength = ANY_LENGTH): string | undefined {
   if (patternFault(text) !== undefined) return undefined;
   const steps = inRe2(text).programSize();

@@ -1,4 +1,4 @@
-/** Points in time (RFC 3339, section 5.6: date-time), answered in UTC. */
+/** Points in time (RFC 3339, section 5.6: date-time), returned in UTC. */
 import { inUtc, isDate, sortable } from './date.ts';
 import { COMPARING, type FieldType } from './field-type.ts';
 import { NOT_STRINGS, postgresText, textColumn } from './columns.ts';
@@ -36,7 +36,7 @@ export const instantText = {
   postgres: (column: string): string => `${withoutZeros(postgresUtc(column, 'YYYY-MM-DD"T"HH24:MI:SS.US'))} || 'Z'`,
 } as const;
 
-/** PostgreSQL refuses the year 0 and offsets above 15:59, so the time is made 400 years (146097 days) later, and moved back. */
+/** PostgreSQL refuses the year 0 and offsets above 15:59, so this adds 400 years (146097 days), and subtracts them. */
 function postgresInstant(text: string): string {
   const whole = (from: number, length: number): string => `substr(${text}, ${from}, ${length})::int`;
   const seconds = `substring(${text} from '^.{17}([0-9.]+)')::double precision`;

@@ -16,7 +16,7 @@ const split = (text: string): readonly [whole: string, fraction: string] => {
   return [whole, fraction];
 };
 
-/** `units`: of the last digit; `fraction`: the most digits after the point, -1 without a value. */
+/** `units`: the sum * 10^DIGITS; `fraction`: the most digits after the point, -1 without a value. */
 const sum: Total<{ units: bigint; fraction: number }> = {
   start: () => ({ units: 0n, fraction: -1 }),
   step: (total, value) => {
@@ -58,7 +58,7 @@ const extreme = (sign: 1 | -1, isDecimal: boolean): Total<Extreme> => ({
   },
 });
 
-/** A text that sorts as the number does, whatever its size. */
+/** A string that sorts like the number. */
 function rank(text: SqlValue): SqlValue {
   if (text === null) return null;
   const [whole, fraction] = split(String(text).replace('-', ''));
@@ -67,12 +67,12 @@ function rank(text: SqlValue): SqlValue {
   return `0${digits.replace(/\d/g, (digit) => String(9 - Number(digit)))}`;
 }
 
-/** Digits before the point of a sum. */
+/** Maximum digits of a sum before the point. */
 const WIDEST = 40;
 
 const PART = 1_000_000_000;
 
-/** SQL: adds up the high and the low parts of integers, which cannot overflow. */
+/** SQL for a sum by the high and low parts of integers, which cannot overflow. */
 export const sumOfIntegers = (column: string): string =>
   `records_whole(cast(sum(${column} / ${PART}) as text), cast(sum(${column} % ${PART}) as text))`;
 

@@ -41,7 +41,7 @@ df>73.73 130>69.307 149>2bc.6e 1f0>6a.30c 390>3b9.308.301 3b0>3c5.308.301 587>56
 fb04>66.66.6c fb05>73.74 fb06>73.74 fb13>574.576 fb14>574.565 fb15>574.56b fb16>57e.576 fb17>574.56d
 `;
 
-/** UnicodeData.txt: the code points that are not assigned. Normalization of all others never changes. */
+/** UnicodeData.txt: the unassigned code points. Normalization of all others never changes. */
 export const UNASSIGNED = `
 378-379 380-383 38b 38d 3a2 530 557-558 58b-58c 590 5c8-5cf 5eb-5ee 5f5-5ff 70e 74b-74c 7b2-7bf 7fb-7fc 82e-82f 83f
 85c-85d 85f 86b-86f 88f 892-897 984 98d-98e 991-992 9a9 9b1 9b3-9b5 9ba-9bb 9c5-9c6 9c9-9ca 9cf-9d6 9d8-9db 9de
