@@ -1,4 +1,4 @@
-/** The components of an OpenAPI document: each is made when it is first referred to. */
+/** The components of an OpenAPI document, created at the first reference. */
 import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 
 type Section = 'schemas' | 'parameters' | 'headers' | 'responses' | 'examples';
@@ -6,10 +6,10 @@ type Section = 'schemas' | 'parameters' | 'headers' | 'responses' | 'examples';
 export interface Components {
   /** `?profile=simple`, for generators. */
   readonly isSimple: boolean;
-  /** The wanted name in ASCII, with a number if another thing of the kind has it. */
+  /** The wanted name in ASCII, with a number if another thing has it. */
   nameOf(kind: string, thing: string, wanted: string): string;
   use(section: Section, thing: string, wanted: string, make: () => JsonObject): JsonObject;
-  /** The paths and the components that they use, as the document has them. */
+  /** The paths and the components that they use, in the form of the profile. */
   withPaths(paths: JsonObject): { readonly paths: JsonObject; readonly components: JsonObject };
 }
 
@@ -35,7 +35,7 @@ export function createComponents(isSimple: boolean): Components {
       const known = made.get(section) ?? new Map<string, JsonObject>();
       made.set(section, known);
       if (!known.has(name)) {
-        // Schemas may refer to themselves while they are made.
+        // `make` may refer to its own schema.
         known.set(name, {});
         known.set(name, make());
       }
@@ -59,7 +59,7 @@ const ascii = (name: string): string =>
     .replaceAll(/\p{M}/gu, '')
     .replaceAll(/[^\w-]/gu, (letter) => `x${letter.codePointAt(0)?.toString(16) ?? ''}`);
 
-/** No client can keep larger integers in a number. */
+/** Doubles cannot represent larger integers. */
 export const integers = (minimum: number, maximum = Number.MAX_SAFE_INTEGER): JsonObject => ({
   type: 'integer',
   format: 'int64',
@@ -69,7 +69,7 @@ export const integers = (minimum: number, maximum = Number.MAX_SAFE_INTEGER): Js
 
 export const arrayOf = (items: JsonObject, more: JsonObject = {}): JsonObject => ({ type: 'array', items, ...more });
 
-/** An object without other keys than these. */
+/** An object with only these keys. */
 export const closed = (
   description: string,
   properties: JsonObject,
@@ -81,7 +81,7 @@ export const described = (description: string, schema: JsonObject = { type: 'str
   ...schema,
 });
 
-// The simple profile: OpenAPI 3.0 has neither a type "null" nor alternatives of types, and generators fail on recursion.
+// The simple profile: OpenAPI 3.0 has neither a type "null" nor lists of types, and generators fail on recursion.
 
 const membersOf = (value: JsonValue | undefined): JsonObject => (isObject(value) ? value : {});
 const listOf = (value: JsonValue | undefined): readonly JsonValue[] => (Array.isArray(value) ? value : []);
@@ -95,10 +95,10 @@ const mapped = (members: JsonObject, change: (value: JsonValue, key: string) => 
   );
 
 const REFERENCE = '#/components/schemas/';
-/** 3.0 has no word for null beside a reference: the same schema with null has a name of its own. */
+/** 3.0 cannot make a reference nullable: the nullable schema has its own name. */
 const OR_NULL = 'OrNull';
 
-/** A part of a document, each `schema` in the words of 3.0. */
+/** Converts each `schema` in a part of a document to 3.0. */
 const simplified = (part: JsonObject): JsonObject =>
   mapped(part, (value, key) => {
     if (key === 'schema') return simpleSchema(membersOf(value));
@@ -109,7 +109,7 @@ const simplified = (part: JsonObject): JsonObject =>
 function simpleSchema(schema: JsonObject): JsonObject {
   const { $ref, type, examples, const: constant, oneOf, anyOf, properties, items, ...others } = schema;
   const { not: _, propertyNames: __, additionalProperties, default: fallback, description, ...rest } = others;
-  // Generators require properties that have a default.
+  // Generators treat a `default` as required.
   const byDefault = fallback === undefined ? [] : [`Default: \`${JSON.stringify(fallback)}\`.`];
   const text = [...(description === undefined ? [] : [description]), ...byDefault].join(' ');
   const [example] = listOf(examples);
@@ -122,10 +122,10 @@ function simpleSchema(schema: JsonObject): JsonObject {
     ...(additional === undefined ? {} : { additionalProperties: additional }),
   };
   if ($ref !== undefined) return Object.keys(common).length === 0 ? { $ref } : { ...common, allOf: [{ $ref }] };
-  // One record or an array of records: the simple form is one record.
+  // Of one record or an array, the simple form is one record.
   const [one] = listOf(oneOf).map(membersOf);
   if (one !== undefined && '$ref' in one) return simpleSchema(one);
-  // A related record or null: some tools look for null here, others in the schema that is referred to.
+  // A related record or null: some tools look for null here, others in the referenced schema.
   const [related, ...more] = listOf(anyOf).map(membersOf);
   if (related !== undefined && more.some((other) => other['type'] === 'null'))
     return { type: 'object', nullable: true, ...common, allOf: [{ $ref: `${String(related['$ref'])}${OR_NULL}` }] };
@@ -144,7 +144,7 @@ function simpleSchema(schema: JsonObject): JsonObject {
 const simpleProperty = (schema: JsonValue): JsonObject | undefined =>
   JSON.stringify(schema) === '{"not":{}}' ? undefined : simpleSchema(membersOf(schema));
 
-/** The schemas that `users` refers to, without the properties that lead back to a schema around them. */
+/** The schemas that `users` refers to, without properties that refer to an enclosing schema. */
 function simpleSchemas(schemas: JsonObject, users: JsonObject): JsonObject {
   const done = new Map<string, JsonObject>();
   const open = new Set<string>();

@@ -30,17 +30,17 @@ export interface About {
   readonly guarded?: boolean;
 }
 
-/** `simple` is for generators: OpenAPI 3.0, JSON alone, one form of each response, filters for one value, no recursion. */
+/** `simple` is for generators: OpenAPI 3.0, only JSON, one form of each response, filters for one value, no recursion. */
 export const PROFILES = ['full', 'simple'] as const;
 export type Profile = (typeof PROFILES)[number];
 
-/** `base`: the address of the service, without a slash at the end. */
+/** `base`: the URL of the service, without a trailing slash. */
 export function createDocument(model: Model, about: About, profile: Profile = 'full', base = ''): JsonObject {
   const { title, version, dialects = [], guarded = false } = about;
   const isSimple = profile === 'simple';
   const parts = createComponents(isSimple);
   const served = [...model.types.values()].filter(({ operations }) => operations.size > 0);
-  // Types with paths come first, so that their schemas have the names of the types.
+  // Types with paths come first, so that their schemas get the types' names.
   for (const { name } of served) parts.nameOf('schemas', `record ${name}`, name);
   const root = isSimple ? '' : API;
   const { paths, components } = parts.withPaths(
@@ -72,7 +72,7 @@ function pathsOf(type: RecordType, root: string, parts: Components): readonly (r
   const collection = `${root}/${encodeURIComponent(type.path)}`;
   const all = [
     [collection, pathMethods(type, 'collection', parts), {}],
-    // jest-openapi stops at a path with a dollar sign, whatever the request.
+    // jest-openapi fails on any document path with a dollar sign.
     [`${collection}/$summary`, parts.isSimple ? {} : pathMethods(type, 'summary', parts), {}],
     [`${collection}/{id}`, pathMethods(type, 'item', parts), { parameters: [identifierParameter(type)] }],
   ] as const;

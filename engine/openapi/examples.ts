@@ -6,7 +6,7 @@ import { namedUniques } from '../model/rights.ts';
 import { unmetBy } from '../query/operators.ts';
 
 const FIRST = 1;
-/** Levels of required related records. */
+/** Maximum levels of required relations. */
 const MAX_DEPTH = 8;
 
 const ownExample = (field: Field): JsonValue => field.examples[0] ?? field.default ?? field.type.good(field, FIRST);
@@ -17,7 +17,7 @@ export const creationExample = (type: RecordType): JsonObject => ({
   ...nestedExamples([...type.relations.values()], 0),
 });
 
-/** A new record whose unique values, the first that a client can name, are in the body; links lead to the first record. */
+/** A new record with the first unique values that a client can name; links refer to the first record. */
 export function upsertExample(type: RecordType): JsonObject {
   const links = (namedUniques(type)[0]?.members ?? []).flatMap((member) =>
     'target' in member ? [[member.name, { [member.target.identifier.name]: FIRST }] as const] : [],
@@ -58,7 +58,7 @@ export function recordExample(type: RecordType): JsonObject {
 
 const isWritable = ({ readOnly, generated }: Field): boolean => !readOnly && generated === undefined;
 
-/** Fields whose examples break a check together. Example records have their defaults instead. */
+/** Fields whose examples break a check together. Examples have their defaults instead. */
 const unfitFields = memoized((type: RecordType) =>
   unfitIn(type, Object.fromEntries([...type.fields.values()].map((field) => [field.name, ownExample(field)]))),
 );
@@ -91,12 +91,12 @@ const nestedExamples = (relations: readonly Relation[], depth: number): JsonObje
     }),
   );
 
-/** A relation in a body: a new record if one may be written, a link if one is required, else undefined. */
+/** A relation in a body: a new record if allowed, a link if one is required, else undefined. */
 function nestedExample(relation: Relation, depth: number): JsonValue | undefined {
   const { source, target, nested, owned, required, toMany, kind, inverse } = relation;
   if (required && nested === 'link') return { [target.identifier.name]: FIRST };
   if (nested !== 'write' || (kind !== 'belongsTo' && !owned) || depth > MAX_DEPTH) return undefined;
-  // A related record of the same type would have the unique values of the record itself.
+  // A related record of the same type would repeat the record's unique values.
   const repeatsValues = source === target && target.indexes.some(({ unique }) => unique);
   if (!required && (depth > 0 || repeatsValues)) return undefined;
   const obligatory = [...target.relations.values()].filter((one) => one.required && one !== inverse);

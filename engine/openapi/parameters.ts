@@ -36,7 +36,7 @@ const limitOf = (what: string, most: number, all: string): Parameter =>
   array(
     '_cnd[limit]',
     `Two items: the offset of the first ${what}, then the maximum number of ${what}s, up to ${most}. Without it, ${all} returned.`,
-    // Swagger UI reports an error where items have a format.
+    // Swagger UI reports an error if items have a format.
     { items: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }, minItems: 2, maxItems: 2 },
     [0, Math.min(10, most)],
   );

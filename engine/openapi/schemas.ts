@@ -132,7 +132,7 @@ function nestedRef(relation: Relation, parts: Components): JsonObject {
   return parts.use('schemas', thing, wanted, () => nestedSchema(relation, parts));
 }
 
-/** Bodies may hold what GET shows, but only what a client has a reason to send is listed. */
+/** Bodies accept what GET shows; this lists only what clients have reason to send. */
 function nestedSchema(relation: Relation, parts: Components): JsonObject {
   const { target, fields, nested, inverse } = relation;
   const writing = {
@@ -167,7 +167,7 @@ const writingOf = (parts: Components): BodyWriting => ({
   orNull: (schema) => ({ anyOf: [schema, { type: 'null' }] }),
   linkedOr: (type, keys) => {
     const { name } = type.identifier;
-    // Linters look for what is required among the properties that stand beside it.
+    // Linters look for required keys in the `properties` beside them.
     const created = { required: keys, properties: Object.fromEntries(keys.map((key) => [key, {}])) };
     return { anyOf: [{ required: [name], properties: { [name]: identifierSchema(type) } }, created] };
   },
@@ -184,7 +184,7 @@ function usage({ target, toMany, nested, owned, required, link: at }: Relation):
 
 const ANYTHING = { type: ['boolean', 'object', 'array', 'number', 'string'], items: {} };
 
-/** The schema of a field in full, not as a component: generators would make a type of each component. */
+/** The full schema of a field, not a component: generators create a type for each component. */
 export function fieldValueSchema(field: Field, type: RecordType): JsonObject {
   const { title, readOnly, generated, sensitive, caseless, multiline, examples, valueTitles } = field;
   return {
@@ -206,7 +206,7 @@ export function fieldValueSchema(field: Field, type: RecordType): JsonObject {
 const describedValue = (schema: JsonObject, { nullable, description, examples }: ItemShape): JsonObject => ({
   ...(nullable || schema['type'] !== undefined ? {} : ANYTHING),
   ...schema,
-  // Generators would take integers for 32 bits.
+  // Generators default to 32-bit integers.
   ...([schema['type']].flat().includes('integer') && schema['format'] === undefined ? { format: 'int64' } : {}),
   ...(description === '' ? {} : { description }),
   ...(examples.length === 0 ? {} : { examples }),
