@@ -1,4 +1,4 @@
-/** Checks one file against the grammar, and words Ajv's errors for people, one for each mistake. */
+/** Checks one file against the grammar, and rewrites Ajv's errors as one message for each mistake. */
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { createAjv } from '../field-types/ajv-keywords.ts';
 import { isObject, type JsonValue, pointer, unescapedSteps } from '../json/json.ts';
@@ -33,7 +33,7 @@ function compile(): ValidateFunction {
   return ajv.compile(grammar);
 }
 
-/** Without findings, the value is a Descriptor. */
+/** If there are none, the value is a Descriptor. */
 export function checkGrammar(value: JsonValue): readonly Finding[] {
   compiled ??= compile();
   if (compiled(value)) return [];
@@ -45,7 +45,7 @@ export function checkGrammar(value: JsonValue): readonly Finding[] {
   return withoutEchoes(withDisplaced(findings, value));
 }
 
-/** A member in the wrong section has no other fault. */
+/** Reports only the section of a member in a wrong one. */
 function withDisplaced(findings: readonly GrammarFinding[], value: JsonValue): readonly GrammarFinding[] {
   const members = displaced(value);
   const paths = new Set(members.map(({ path }) => pointer(path)));
@@ -68,11 +68,11 @@ function displaced(value: JsonValue): readonly Finding[] {
   });
 }
 
-/** No name begins with a digit: steps of digits are indices of lists. */
+/** No name begins with a digit, so steps of digits are list indices. */
 const pathOf = ({ instancePath }: ErrorObject): YamlPath =>
   unescapedSteps(instancePath).map((step) => (/^\d+$/.test(step) ? Number(step) : step));
 
-/** Reports one fault for each key or value; a key that is missing because it is misspelt is reported as misspelt only. */
+/** Reports one fault for each key or value; a missing key that is misspelt, only as misspelt. */
 function withoutEchoes(findings: readonly GrammarFinding[]): readonly Finding[] {
   const first = new Map<string, GrammarFinding>();
   const unknown = new Map<string, string[]>();
@@ -203,7 +203,7 @@ function unknownKey(key: string, known: readonly string[], path: YamlPath): Gram
   return finding('unknown-key', [...path, key], message, 'key');
 }
 
-/** Advice for a field or items given by the name of their type alone, and for groups of one list. */
+/** Advice for a field or items written as only their type, and for a group written as a list. */
 function memberMeant(path: YamlPath, given: unknown, descriptor: JsonValue): string {
   const [section, ...steps] = path;
   if (typeof given !== 'string') return '';

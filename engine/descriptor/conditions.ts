@@ -50,14 +50,14 @@ const itemsIn = (value: JsonValue, path: YamlPath): WrittenGroup['items'] =>
     isObject(item) ? conditionsIn(item, [...path, index]) : [],
   );
 
-/** All comparisons, those in groups included. */
+/** All comparisons, including groups. */
 export function comparisonsIn(conditions: ConditionsDescriptor, at: YamlPath = []): readonly FieldComparison[] {
   const flat = (some: readonly WrittenCondition[]): readonly FieldComparison[] =>
     some.flatMap((one) => ('group' in one ? one.items.flatMap(flat) : [one]));
   return flat(conditionsIn(conditions, at));
 }
 
-/** None if the operand names no field, which the grammar reports. */
+/** Empty if the operand names no field: the grammar reports it. */
 function comparison(
   field: string,
   operator: OperatorName,

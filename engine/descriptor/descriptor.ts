@@ -37,7 +37,7 @@ export interface FieldDescriptor {
   readonly index?: boolean;
   readonly caseless?: boolean;
   readonly multiline?: boolean;
-  /** By the text of the value of `enum`. */
+  /** Keys: values of `enum` as text. */
   readonly titles?: Readonly<Record<string, string>>;
   readonly renamedFrom?: string;
   readonly examples?: readonly JsonValue[];
@@ -112,7 +112,7 @@ export interface Descriptor {
 /** The largest identifier that a client or a seed may choose; the sequence continues after it. */
 export const MAX_GIVEN_IDENTIFIER = 2 ** 52;
 
-/** The default that stands for the time of the request. */
+/** The default for the time of the request. */
 export const NOW = 'now';
 
 export const DEFAULTS = {
@@ -138,7 +138,7 @@ export const operationsOf = ({ operations }: Pick<Descriptor, 'operations'>): Re
 export const isNullable = ({ nullable, required = false, default: value }: Partial<FieldDescriptor>): boolean =>
   nullable ?? (!required && value === undefined);
 
-/** For other types, `now` is a text like any other. */
+/** For other types, `now` is an ordinary string. */
 export const isNowByDefault = ({ type = '', default: value }: Partial<FieldDescriptor>): boolean =>
   value === NOW && fieldTypes.get(type)?.now !== undefined;
 
@@ -158,7 +158,7 @@ export function deletionOf(
   return parent?.owned ? 'cascade' : (belongsTo?.onDelete ?? DEFAULTS.onDelete);
 }
 
-/** The column of folded texts. No field or relation can have such a name. */
+/** Column of case-folded texts. No field or relation can have this name. */
 export const foldedColumn = (field: string): string => generatedName(`${field}$folded`);
 
 export const ownColumn = (relation: string): string => `${relation}_id`;
@@ -173,9 +173,9 @@ export const joinTable = (table: string, relation: string): string => generatedN
 // The two sides of one connection: either may name the other as its inverse.
 
 export interface Pairing<S> {
-  /** The relation that this one names as its inverse, whatever that one says. */
+  /** The relation that `side` names as its inverse, mutual or not. */
   named(side: S): S | undefined;
-  /** The relations that name this one as their inverse. */
+  /** The relations that name `side` as their inverse. */
   claimants(side: S): readonly S[];
   /** The other side, whichever of the two names the other. */
   inverse(side: S): S | undefined;

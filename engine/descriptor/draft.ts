@@ -31,7 +31,7 @@ export interface TypeDraft {
   readonly draft: DescriptorDraft;
   /** Whether the file could be read at all. */
   readonly isRead: boolean;
-  /** Texts in faulty parts of the descriptor, which may be names of fields or relations. */
+  /** Strings in faulty parts of the descriptor: possible names of fields or relations. */
   readonly hidden: ReadonlySet<string>;
   /** Keys of the descriptor whose values were faulty. */
   readonly lost: ReadonlySet<string>;
@@ -66,12 +66,12 @@ export function draftOf(where: FileLocator, value: JsonValue, findings: readonly
   };
 }
 
-/** A type of which only the name is known. */
+/** A type known only by its name. */
 export function unreadable(where: FileLocator, name: string): TypeDraft {
   return { ...draftOf(where, { type: name }, []), isRead: false, operations: undefined };
 }
 
-/** The texts that may be names, in a section that is misspelt or faulty, or the name in the wrong section. */
+/** Possible names in a misspelt or faulty section, or the name of a member in the wrong section. */
 function namesHidden({ code, path }: Finding, value: JsonObject): readonly string[] {
   const [section = '', name] = path;
   if (code === 'misplaced-key' && path.length === 2) return [String(name)];
@@ -94,7 +94,7 @@ const EMPTY: ReadonlyMap<unknown, JsonValue> = new Map<unknown, JsonValue>([
 const wholeList = (path: YamlPath): YamlPath =>
   path.slice(0, path.findLastIndex((step) => typeof step === 'string') + 1);
 
-/** Faulty fields and relations stay, empty, because others may refer to them. */
+/** Keeps faulty fields and relations as {}: others may refer to them. */
 function prune(value: JsonValue, faulty: ReadonlySet<string>, path: YamlPath): JsonValue {
   if (faulty.size === 0 || typeof value !== 'object' || value === null) return value;
   if (!isObject(value))
@@ -150,7 +150,7 @@ export interface DescriptorFile extends FileLocator {
 }
 
 /**
- * The descriptors without what `errors` are about: a faulty field or relation becomes a field of any value. A Model can be made
+ * Removes what `errors` report: a faulty field or relation becomes a field of any value. A Model can be made
  * of them, whose checks find the faults of all other parts.
  */
 export function withoutFaults(
@@ -180,7 +180,7 @@ export function withoutFaults(
       relations: Object.fromEntries(known(relations)),
       open: draft.open === true || ['open', 'fields', 'relations'].some((key) => lost.has(key)),
       ...(draft.variants && !keys.has('variants') ? { variants: draft.variants } : {}),
-      // A record that is not one has no other fault.
+      // Seeds that are no objects are reported already.
       ...(keys.has('identifier') ? {} : { identifier: draft.identifier, seed: draft.seed?.map((one) => one ?? {}) }),
     };
     return [{ ...where, descriptor: descriptor as Descriptor }];

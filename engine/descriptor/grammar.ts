@@ -63,11 +63,11 @@ export const FIELD_WORDS: ReadonlySet<string> = new Set([...Object.keys(keysOf('
 
 export const meaningOf = (type: string): string => String(grammar.definitions[`${type}Field`]?.['description']);
 
-/** The keys that only fields of this type have: the schema of each value. */
+/** Schemas of the keys that only fields of this type have. */
 export const constraintsOf = (type: string): Readonly<Record<string, JsonObject>> =>
   Object.fromEntries(Object.entries(keysOf(`${type}Field`)).filter(([key]) => !FIELD_WORDS.has(key)));
 
-/** Synonyms from SQL, object-relational mappers and JSON Schema, without case, spaces, dashes and underscores. */
+/** Synonyms from SQL, object-relational mappers and JSON Schema, in lower case, without spaces, dashes and underscores. */
 const SYNONYMS: Readonly<Record<string, string>> = {
   integer:
     'int int2 int4 int8 int16 int32 int64 smallint bigint tinyint mediumint long short serial bigserial year uint unsignedint',

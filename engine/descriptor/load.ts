@@ -24,21 +24,21 @@ import {
 import type { SchemaCheck, TypeCheck, TypeFinding } from './checks/check.ts';
 
 interface Loaded {
-  /** The descriptors, sorted by the names of their files: without their faulty parts if there are errors. */
+  /** The descriptors, sorted by file name: without faulty parts if there are errors. */
   readonly files: readonly DescriptorFile[];
   readonly diagnostics: readonly Diagnostic[];
 }
 
 interface FileReading {
   readonly diagnostics: readonly Diagnostic[];
-  /** Faults of numbers, unless findings say more about the same number. */
+  /** Faults of numbers, reported if no finding has the same location. */
   readonly numbers: readonly Diagnostic[];
   readonly findings: readonly Finding[];
   /** Empty if not even the name of the type could be read. */
   readonly drafts: readonly TypeDraft[];
 }
 
-/** Further faults of a file are counted, not shown. */
+/** Maximum faults of a file; a count replaces more. */
 const MAX_SHOWN = 100;
 
 export function loadDescriptors(directory: string): Loaded {
@@ -114,7 +114,7 @@ function diagnosticsOf(
   const [draft] = drafts;
   if (!draft) return diagnostics;
   const { where } = draft;
-  // A value that is not JSON became null: faults of that null are left out.
+  // A value that is not JSON became null: omits faults of that null.
   const locations = new Set(diagnostics.map(locationOf));
   const own = findings
     .slice(0, MAX_SHOWN)
@@ -156,10 +156,10 @@ const schemaChecks: readonly SchemaCheck[] = [
 
 const DESCRIPTOR = /\.ya?ml$/i;
 
-/** A file name for people: relative to the working directory, with slashes. */
+/** A file name for messages: relative to the working directory, with slashes. */
 export const shownPath = (location: string): string => relative(process.cwd(), location).replaceAll('\\', '/') || '.';
 
-/** At any depth, sorted, without hidden files and folders. Throws if the directory cannot be read. */
+/** Finds files at any depth, except hidden ones, and sorts them. Throws if the directory cannot be read. */
 export function findDescriptors(directory: string): readonly string[] {
   return walk(directory, new Set()).toSorted((a, b) => (a < b ? -1 : 1));
 }

@@ -32,7 +32,7 @@ export interface Finding {
   readonly unquoted: Unquoted | undefined;
 }
 
-/** A value that may be a text without quotes. */
+/** A value that may be an unquoted string. */
 export interface Unquoted {
   readonly value: number | boolean;
   accepts(text: string): boolean;
@@ -46,7 +46,7 @@ export const finding = (
   unquoted?: Unquoted,
 ): Finding => ({ code, path, at, message, unquoted });
 
-/** Advice for the end of a message; may be empty. `written`: the value as the file has it. */
+/** Advice for the end of a message; may be empty. `written`: the value in the file. */
 export function inQuotes({ value, accepts }: Unquoted, written: string): string {
   const text = [written, String(value)].find(accepts);
   return text === undefined ? '' : `; write it in quotes: ${quoted(text)}`;

@@ -30,7 +30,7 @@ export interface FileLocator {
   readonly file: string;
   /** The location of a key or value, or of the nearest parent that exists. */
   locate(path: YamlPath, at: At): SourceLocation;
-  /** A scalar as the file has it. */
+  /** The source of a scalar. */
   written(path: YamlPath): string;
 }
 
@@ -87,7 +87,7 @@ function step(node: unknown, name: string | number): PathNode | undefined {
   return pair && { key: pair.key, value: pair.value ?? undefined };
 }
 
-/** undefined if the path leads nowhere. */
+/** undefined if no node has the path. */
 function nodeAt(document: Document, path: YamlPath): PathNode | undefined {
   let found: PathNode | undefined = { key: undefined, value: document.contents ?? undefined };
   for (const name of path) found = found && step(resolved(found.value, document), name);
@@ -96,7 +96,7 @@ function nodeAt(document: Document, path: YamlPath): PathNode | undefined {
 
 export const rangeOf = (node: Node | undefined): TextRange => [node?.range?.[0] ?? 0, node?.range?.[1] ?? 0];
 
-/** A value of several lines is shown at its key. */
+/** Faults of a multi-line value point to its key. */
 const isBlock = (node: Node | undefined): boolean => isCollection(node) && !node.flow;
 
 function range(document: Document, path: YamlPath, which: At): TextRange {
@@ -113,12 +113,12 @@ const LEAD = 40;
 /** Characters that move the cursor or are invisible. */
 const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
 
-/** Text that a terminal shows on one line, whatever it contains. */
+/** Makes a string safe to print on one line of a terminal. */
 export const printableText = (text: string): string => text.replaceAll('\r\n', '\n').replace(UNSAFE, '\uFFFD');
 
 const shown = (text: string): string => text.toWellFormed().split('\t').map(printableText).join('\t');
 
-/** A tab stays a tab, so that the carets below line up. */
+/** Keeps tabs, so that the carets below line up. */
 const blank = (text: string): string => text.replaceAll(/[^\t]/gu, ' ');
 
 /** The line with carets under the location. `column`: 1-based, in UTF-16 code units. */
@@ -140,7 +140,7 @@ function frame(source: string, line: number, column: number, length: number): st
 const MAX_BYTES = 2 ** 19;
 /** Further faults of a file that is not YAML mostly follow from the first. */
 const MAX_YAML_FAULTS = 10;
-/** Equal errors on lines as close as this have the same reason. */
+/** Equal errors at most this many lines apart have one cause. */
 const MAX_LINES_APART = 3;
 
 interface ReadResult {
@@ -192,13 +192,13 @@ function readText(file: string, text: string): ReadResult {
 const OPTIONS = {
   schema: 'core',
   merge: false,
-  // The parser would compare each key with every other; the conversion to JSON finds equal keys.
+  // The parser's check takes quadratic time; the conversion to JSON finds equal keys.
   uniqueKeys: false,
   prettyErrors: false,
   logLevel: 'error',
 } as const;
 
-/** One error for each line, and one for close lines with the same error. */
+/** Keeps one error for each line, or for close lines with equal errors. */
 function reportedErrors(errors: readonly YAMLError[], lines: LineCounter): readonly YAMLError[] {
   const exhausted = errors.find(({ code }) => code === 'RESOURCE_EXHAUSTION');
   if (exhausted) return [exhausted];

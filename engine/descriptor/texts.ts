@@ -12,12 +12,12 @@ export interface TextFault {
 const NAME = /^[\p{L}_][\p{L}\p{N}_]*$/u;
 const MAX_NAME_BYTES = 60;
 const PATH = /^[a-z0-9][A-Za-z0-9_-]*$/;
-/** Keys of requests, which count in this case only; then words that count in any case, such as PostgreSQL's system columns. */
+/** Keys of requests, reserved in this case only; then words reserved in any case, such as PostgreSQL's system columns. */
 const RESERVED = /^(limit|orderBy|__proto__)$/;
 const RESERVED_ANY_CASE = /^(_open|asc|desc|xmin|xmax|cmin|cmax|ctid|tableoid)$/i;
-/** Every JavaScript object has these: clients could not tell whether a record does. */
+/** Every JavaScript object has these properties, so clients could not detect a field. */
 const INHERITED: ReadonlySet<string> = new Set(Object.getOwnPropertyNames(Object.prototype));
-/** A database would refuse such a table, or it would hide one of the database's own. */
+/** A database would refuse such a table, or the table would shadow an internal one. */
 const RESERVED_TABLE = /^(_records_|sqlite_|pg_|pragma_|(json_each|json_tree|dbstat)$)/i;
 
 const badName = (message: string): TextFault => ({ code: 'bad-name', message });
@@ -89,7 +89,7 @@ export const textFaults: Readonly<Record<string, (text: string) => TextFault | u
 const TRUE = /^(yes|on|true|y)$/i;
 const FALSE = /^(no|off|false|n)$/i;
 
-/** YAML reads a text without quotes as another value. `accepts`: whether a text would be right. */
+/** YAML parses unquoted strings as other values. `accepts`: whether a string would be valid. */
 export function unquoted(type: unknown, value: unknown, accepts: Unquoted['accepts']): Unquoted | undefined {
   const isOther = type === 'string' && (typeof value === 'number' || typeof value === 'boolean');
   return isOther ? { value, accepts } : undefined;

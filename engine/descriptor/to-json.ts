@@ -1,4 +1,4 @@
-/** Converts YAML nodes to JSON. What JSON cannot express, and every repeated key, is a fault. */
+/** Converts YAML nodes to JSON. Reports what JSON cannot express, and repeated keys. */
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Scalar } from 'yaml';
 import type { DiagnosticCode } from '../diagnostic.ts';
 import type { JsonValue } from '../json/json.ts';
@@ -7,11 +7,11 @@ interface NodeFault {
   readonly code: DiagnosticCode;
   readonly node: Node;
   readonly message: string;
-  /** Checks may say more about a number, such as the bounds of this key. */
+  /** Checks may report more about a number, such as the key's bounds. */
   readonly isNumber: boolean;
 }
 
-/** Nodes that aliases may repeat, in total: enough for shared fields, too few for a bomb. */
+/** Total nodes that aliases can repeat: enough for shared fields, too few for a bomb. */
 const MAX_ALIASED = 10_000;
 const MAX_DEPTH = 100;
 
@@ -24,7 +24,7 @@ interface Conversion {
   aliased: number;
 }
 
-/** Faulty values become null, but numbers stay. */
+/** Replaces faulty values, but not numbers, by null. */
 export function toJson(document: Document): { readonly value: JsonValue; readonly faults: readonly NodeFault[] } {
   const walk: Conversion = { faults: [], anchors: new Map(), within: new Set(), aliased: 0 };
   return { value: convert(document.contents, walk, 0), faults: walk.faults };
@@ -77,7 +77,7 @@ function keyOf(key: Node, walk: Conversion): string | undefined {
     refuse(walk, 'not-json', key, 'a key must be text');
     return undefined;
   }
-  // A faulty key stays, so that further faults of it have the same location, and are not shown.
+  // Keeps a faulty key, so that further faults of it have the same location, and are omitted.
   scalar(key, walk);
   return String(key.value);
 }
@@ -97,7 +97,7 @@ function scalar(node: Scalar, walk: Conversion): JsonValue {
 
 function numberFault(value: number, source = ''): string | undefined {
   if (!Number.isFinite(value)) return `JSON has no NaN, and no number beyond ${Number.MAX_VALUE}`;
-  // Beyond 2^53, some integers are numbers of JavaScript, and others are not.
+  // Beyond 2^53, JavaScript represents only some integers exactly.
   if (Number.isSafeInteger(value) || !/^([-+]?\d+|0[xo][\da-f]+)$/i.test(source)) return undefined;
   if (BigInt(source.replace('+', '')) === BigInt(value)) return undefined;
   return `this number would be read as ${value}: write that, or text in quotes if text is accepted`;

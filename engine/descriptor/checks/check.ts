@@ -11,10 +11,10 @@ export type TypeCheck = (type: TypeDraft, schema: Schema) => Iterable<Finding>;
 
 export type TypeFinding = readonly [TypeDraft, Finding];
 
-/** Finds faults between types; each belongs to one of them. */
+/** Finds faults between types; each fault belongs to one. */
 export type SchemaCheck = (schema: Schema) => Iterable<TypeFinding>;
 
-/** Nothing is reported if another fault may hide the field, or took the place of its name. */
+/** Reports nothing if another fault may hide the field, or has removed its name. */
 export function unknownField(
   type: TypeDraft,
   name: string,
@@ -51,7 +51,7 @@ export function repeated(items: readonly unknown[]): readonly number[] {
   });
 }
 
-/** The path of a key of a relation, or of the relation if the key is left out. */
+/** The path of a key of a relation, or of the relation if it lacks the key. */
 export const relationKey = (
   { name, relation }: RelationEnd,
   key: 'column' | 'through' | 'onDelete',

@@ -87,7 +87,7 @@ function checkValues(schema: Schema, path: readonly string[], field: FieldDraft)
   ];
 }
 
-/** The field must accept its default and its examples, and answer them as they are written. */
+/** The field must accept its default and its examples, and return them as written. */
 function checkSample(
   schema: Schema,
   type: FieldType,
@@ -110,7 +110,7 @@ function checkSample(
   return answered === value ? [] : [finding('other-spelling', path, message)];
 }
 
-/** Values of `enum` that another constraint does not accept. */
+/** Values of `enum` that another constraint rejects. */
 function* checkListed(schema: Schema, fieldType: FieldType, shape: Shape, path: YamlPath): Findings {
   const { enum: _, ...constraints } = shape.constraints;
   const others = { ...shape, constraints };
@@ -121,7 +121,7 @@ function* checkListed(schema: Schema, fieldType: FieldType, shape: Shape, path: 
   }
 }
 
-/** Each seed record has its own identifier. Validators of the Model check its values. */
+/** Seed records have unique identifiers. Validators of the Model check their values. */
 export const checkSeeds: TypeCheck = function* (type) {
   const { draft, isRead, hidden, identifier: name } = type;
   const seeds = draft.seed ?? [];
@@ -147,7 +147,7 @@ export const checkSeeds: TypeCheck = function* (type) {
   }
 };
 
-/** The default variant exists, and each variant allows creating a record. */
+/** The default variant exists, and each variant can create records. */
 export const checkVariants: TypeCheck = function* (type) {
   const { default: chosen, omit = {} } = type.draft.variants ?? {};
   const names = Object.keys(omit);

@@ -23,7 +23,7 @@ interface NameClaim {
   readonly name: string;
   readonly owner: string;
   readonly type: TypeDraft;
-  /** The fault if an earlier owner has the name; left out if that is reported elsewhere. */
+  /** The fault if an earlier owner has the name; undefined if another check reports it. */
   readonly fault?: (earlier: string) => Finding;
 }
 
@@ -61,7 +61,7 @@ export const checkNames: SchemaCheck = function* ({ types }) {
   }
 };
 
-/** PostgreSQL allows 1,600; the rest is for columns that a migration adds before it drops others. */
+/** PostgreSQL allows 1,600; a migration adds columns before it drops others. */
 const MAX_COLUMNS = 1500;
 
 /** Relations of any type may add columns to a table. */
@@ -152,7 +152,7 @@ function joinClaim(side: RelationEnd, schema: Schema): readonly NameClaim[] {
   return [{ name: table, owner: sideName(side), type, fault }];
 }
 
-/** Each former name is used once, so that existing data moves to one place. */
+/** Each former name is unique, since its data moves to one place. */
 interface FormerName {
   readonly name: string;
   readonly former: string | undefined;
@@ -198,7 +198,7 @@ export const checkMembers: TypeCheck = function* (type) {
   const order = (draft.order ?? []).map((item) => orderField(item) ?? '');
   for (const [index, name] of order.entries()) yield* member(name, [...fields.keys(), identifier], 'order', index);
   for (const index of repeated(order))
-    // Two equal items are reported by the grammar.
+    // The grammar reports equal items.
     if (draft.order?.indexOf(draft.order[index] ?? '') === index)
       yield finding('repeated-item', ['order', index], `${quoted(order[index])} is already in the order`);
   if (draft.label !== undefined) yield* member(draft.label, [...fields.keys()], 'label');

@@ -77,7 +77,7 @@ function unknownInverse(type: TypeDraft, target: TypeDraft, inverse: string, sch
   return `${target.name} has no relation ${quoted(inverse)}${didYouMean(inverse, names) || `; ${candidates}`}`;
 }
 
-/** Why two relations are not two sides of one. A fault of both sides is reported on one of them. */
+/** Why two relations are not inverses. Reports a fault of both sides on one of them. */
 function mismatch(
   side: RelationEnd,
   other: RelationEnd,
@@ -85,7 +85,7 @@ function mismatch(
 ): readonly [key: string, why: string] | undefined {
   const { type, name } = side;
   const { type: target, inverse, kind: back, through: there } = other.relation;
-  // Faults of the other side itself are reported there.
+  // The check of the other side reports its own faults.
   if (!other.target || (inverse !== undefined && !schema.named(other))) return undefined;
   if (other === side) return ['inverse', `${sideName(side)} cannot be its own inverse`];
   if (target !== type.name) return ['inverse', `${sideName(other)} leads to ${target ?? ''}, not to ${type.name}`];
@@ -102,7 +102,7 @@ function mismatch(
 /** Whether all relations of the type are known. */
 const isClear = ({ isRead, hidden }: TypeDraft): boolean => isRead && hidden.size === 0;
 
-/** Two relations that look like two sides of one, though neither names the other. */
+/** Two relations that look like inverses, though neither names the other. */
 function* checkPairing(side: RelationEnd, schema: Schema): Findings {
   const { type, name, relation, target } = side;
   const isAlone = (one: RelationEnd): boolean => one.relation.inverse === undefined && !schema.inverse(one);
@@ -172,7 +172,7 @@ function shortestCycle(start: TypeDraft, schema: Schema): readonly RelationEnd[]
 
 /** Types that no request can reach. */
 export const checkReachability: SchemaCheck = function* ({ types, sides, allNamed }) {
-  // A relation with an unknown target might lead to any type.
+  // A relation with an unknown target could refer to any type.
   if (!allNamed || !types.every(isClear) || sides.some(({ target }) => !target)) return;
   const reached = new Set(sides.filter(({ type, target }) => type !== target).map(({ target }) => target));
   for (const type of types) {

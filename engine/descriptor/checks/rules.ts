@@ -55,7 +55,7 @@ const fieldFaults = (type: TypeDraft, name: string, path: YamlPath, at: At): rea
   ...notComparable(type, name, path, at),
 ];
 
-/** Operands are values as bodies hold them, whatever the constraints of the field. */
+/** Operands are values of the field's type; its constraints do not apply. */
 function* operandFaults(comparison: FieldComparison, type: FieldType, shape: Shape): Findings {
   const { field, operator, operand, operandPath } = comparison;
   if (operator === 'null') return;
@@ -77,7 +77,7 @@ function* operandFaults(comparison: FieldComparison, type: FieldType, shape: Sha
   }
 }
 
-/** Nothing may say how requests set a field that the service fills in. */
+/** Generated fields cannot have keys for values from requests. */
 export const checkGenerated: TypeCheck = function* (type) {
   const { draft, fields } = type;
   function* against(name: string, path: YamlPath, why: string, at: At = 'value'): Findings {
