@@ -1,4 +1,4 @@
-/** The cases of one record type: its operations, fields, variants and relations, and what it refuses. */
+/** The cases of one record type: its operations, fields, variants, relations and refusals. */
 import { foldedValue } from '../field-types/case-folding.ts';
 import type { OperatorName } from '../field-types/field-type.ts';
 import { isObject, type JsonObject, type JsonValue, pointer } from '../json/json.ts';
@@ -99,10 +99,10 @@ function creations(add: AddCase, type: RecordType): void {
     );
 }
 
-/** The linked record can have one such link only. */
+/** Whether the linked record can have only one link. */
 const isUniqueLink = (link: Relation['link']): boolean => link.at !== 'join' && link.reference.unique;
 
-/** The second of two records with the same unique values is refused; an upsert finds the first. */
+/** Expects refusal of a second record with the same unique values; an upsert finds the first. */
 async function taken(context: Context, type: RecordType, members: readonly (Field | Relation)[]): Promise<void> {
   const values: Record<string, JsonValue> = {};
   for (const member of members) {
@@ -113,7 +113,7 @@ async function taken(context: Context, type: RecordType, members: readonly (Fiel
   const names = members.map(({ name }) => name);
   await context.obtain(type, { values });
   const body = await context.body(type, { values });
-  // The errors name the first field, or without one the first relation.
+  // The errors name the first field, else the first relation.
   const pointers = [pointer([members.find((member) => 'column' in member)?.name ?? names[0] ?? ''])];
   const conflict = problem(409, 'unique-conflict', { pointers });
   await context.expect({ method: 'POST', path: collection(type), body }, conflict);
@@ -126,11 +126,11 @@ type Refused = readonly [JsonObject, ...BodyPath];
 
 const valueAt = (name: string, value: JsonValue): Refused => [{ [name]: value }, name];
 
-/** Sends all bodies as one array: each has one fault. */
+/** Sends all bodies, each with one fault, as an array. */
 async function refuses(context: Context, type: RecordType, all: readonly Refused[]): Promise<void> {
   const body: JsonObject[] = [];
   for (const [values] of all) {
-    // The links may lead nowhere: values are checked before links.
+    // Links may be dangling: the service checks values first.
     const whole = { ...(await context.body(type, { values: context.missingLinks(type) })), ...values };
     body.push(meeting(type, whole, values) ?? whole);
   }
@@ -138,7 +138,7 @@ async function refuses(context: Context, type: RecordType, all: readonly Refused
   await context.expect({ method: 'POST', path: collection(type), body }, badBody(...paths));
 }
 
-/** A response names at most so many. */
+/** Maximum errors in a response. */
 const MOST_FAULTS = 100;
 
 function refusedCreations(add: AddCase, type: RecordType): void {
@@ -257,12 +257,12 @@ function lists(add: AddCase, type: RecordType): void {
   });
 }
 
-/** Whether the condition holds for the operand itself. */
+/** Operators that hold for the operand itself. */
 const HOLDING: readonly OperatorName[] = ['eq', 'lte', 'gte', 'in'];
 const FAILING: readonly OperatorName[] = ['ne', 'lt', 'gt'];
 const LONGEST_OPERAND = 200;
 
-/** First all conditions that hold are sent together, then all that fail, joined by `$any`. */
+/** Sends all conditions that hold together, then all that fail, joined by `$any`. */
 async function filtered(context: Context, type: RecordType, field: Field): Promise<void> {
   const { id, record } = await context.obtain(type, { full: !field.readOnly });
   const value = record[field.name];
@@ -346,7 +346,7 @@ function variantCases(add: AddCase, type: RecordType, variant: Variant): void {
   );
 }
 
-/** An owned record stays with its owner. */
+/** An owned record cannot change owner. */
 const isLinkable = ({ owned, link, target }: Relation): boolean =>
   target.identifier.inRecord && !(owned && link.at !== 'join');
 
@@ -391,7 +391,7 @@ function relationCases(add: AddCase, relation: Relation): void {
       const value = await make(context);
       if (refusal === undefined) return createWith(context, relation, value);
       const [status, code, steps] = refusal;
-      // Values are checked before links.
+      // The service checks values first.
       const links = code === 'invalid-body' ? context.missingLinks(source) : {};
       const body = await context.body(source, { values: { ...links, [name]: value } });
       return context.expect({ method: 'POST', path, body }, problem(status, code, { pointers: [pointer(steps)] }));
@@ -466,7 +466,7 @@ function relationCases(add: AddCase, relation: Relation): void {
   );
 }
 
-/** Deletes a record that another one refers to, first as a dry run. */
+/** Deletes a record that another record refers to, first as a dry run. */
 function referredDeletion(add: AddCase, { type: child, reference }: RecordType['referrers'][number]): void {
   const { relation, onDelete } = reference;
   if (!relation || !child.operations.has('create') || !relation.target.identifier.inRecord) return;

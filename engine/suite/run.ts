@@ -18,7 +18,7 @@ export interface Request {
 
 export interface Expected {
   readonly status: number;
-  /** `*` stands for any text; null: there is no such header. */
+  /** `*` matches any string; null: the header is absent. */
   readonly headers?: Readonly<Record<string, string | null>>;
   readonly body?: JsonValue;
   readonly type?: RecordType;
@@ -27,9 +27,9 @@ export interface Expected {
   readonly parameters?: readonly string[];
 }
 
-/** Stands for any value of a key that must be there. */
+/** Matches any value of a required key. */
 export const ANY: JsonObject = { $any: true };
-/** Stands for a key that must not be there. */
+/** Matches only if the key is absent. */
 export const ABSENT: JsonObject = { $absent: true };
 
 /** Clients cannot choose so large an identifier. */
@@ -43,7 +43,7 @@ export const item = (type: RecordType, id: string | number, query = ''): string 
 export const condition = (steps: readonly string[], value: unknown): string =>
   `_cnd${steps.map((step) => `[${encodeURIComponent(step)}]`).join('')}=${encodeURIComponent(String(value))}`;
 
-/** Leaves out records that others made. */
+/** Excludes records of other clients. */
 export const among = ({ identifier }: RecordType, ids: readonly number[]): string =>
   `?${ids.map((id) => condition([identifier.name, 'in'], id)).join('&')}`;
 
@@ -68,7 +68,7 @@ export interface Response {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
-  /** null for text that is not JSON. */
+  /** null if it is not JSON. */
   readonly body: JsonValue;
 }
 
@@ -100,7 +100,7 @@ interface RunOptions {
   readonly readOnly?: boolean;
 }
 
-/** The case may not write, or lacks a record or a free value. */
+/** The case cannot write, or lacks a record or a free value. */
 export class Skip extends Error {}
 
 class Mismatch extends Error {}
@@ -141,7 +141,7 @@ function createClient({ url, token, readToken }: RunOptions): Send {
       await sleep(seconds * 1000);
       return send(request, waits + 1);
     }
-    // A service at a path of its host puts this path before addresses.
+    // Removes the base path, which the service puts before URLs.
     const headers = [...response.headers].map(([name, value]) => [name, value.replaceAll(`${prefix}api/`, '/api/')]);
     return { status, headers: Object.fromEntries(headers), text, body: parsedJson(text) ?? null };
   };
@@ -150,7 +150,7 @@ function createClient({ url, token, readToken }: RunOptions): Send {
 const shown = (value: JsonValue | undefined): string =>
   value === ANY ? 'any value' : value === undefined || value === ABSENT ? 'nothing' : JSON.stringify(value);
 
-/** With `type`, the value is a record, which may have fields and relations that are not expected. */
+/** `type`: the value is a record, and may have further fields and relations. */
 function compare(
   expected: JsonValue | undefined,
   actual: JsonValue | undefined,
@@ -166,7 +166,7 @@ function compare(
   const others = Object.keys(actual).filter((key) => !Object.hasOwn(expected, key) && !(type && isKnown(type, key)));
   return [...Object.keys(expected), ...others].flatMap((key) => {
     const [wanted, got, field] = [expected[key], actual[key], type?.fields.get(key)];
-    // One instant has many spellings, of which responses have one.
+    // Responses use only the canonical form of an instant.
     if (field?.type.now && typeof wanted === 'string' && field.type.canonical?.(wanted) === got) return [];
     return compare(wanted, got, `${place}/${key}`, type?.relations.get(key)?.target);
   });
@@ -212,7 +212,7 @@ interface Address {
   readonly id: number;
 }
 
-/** The records in a body, with those inside them. */
+/** The records in a body, including nested ones. */
 function recordsIn(type: RecordType, value: JsonValue): readonly Address[] {
   if (Array.isArray(value)) return value.flatMap((one: JsonValue) => recordsIn(type, one));
   if (!isObject(value)) return [];

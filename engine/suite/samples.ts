@@ -13,7 +13,7 @@ export interface Obtained {
 
 export type AddCase = (title: string, isPossible: boolean, work: (context: Context) => Promise<unknown>) => void;
 
-/** Whether a record can be created, or one that is there can be used. */
+/** Whether a case can create a record, or use an existing one. */
 export const isObtainable = ({ operations, identifier }: RecordType): boolean =>
   operations.has('create') || (operations.has('list') && identifier.inRecord);
 
@@ -32,7 +32,7 @@ export const valuesOf = (fields: readonly Field[], valueOf: (field: Field) => Js
     }),
   );
 
-/** Whether the value must differ from those of all other records. */
+/** Whether the value must differ from all other records' values. */
 const isAlone = ({ indexes }: RecordType, field: Field): boolean =>
   field.unique ||
   indexes.some(({ unique, members }) => unique && members.every((one) => 'column' in one) && members[0] === field);
@@ -52,7 +52,7 @@ export const differing = (field: Field, stored: JsonValue): JsonValue | undefine
 
 const LONGEST_SAMPLE = 10_000;
 
-/** Values at the limits and beyond. The samples of field types could share the faults of the validators. */
+/** Values at and beyond the limits: samples of field types could share the validators' faults. */
 export function limitsOf(shape: Shape, type: Field['type']) {
   const { constraints } = shape;
   const { minimum, maximum, pattern, format } = constraints;
@@ -124,7 +124,7 @@ interface BodyWish {
 export class Context {
   readonly expect: Expect;
   readonly #samples: { seed: number };
-  /** Types of which a record is being made: required links may form a cycle. */
+  /** Types whose record is being created: required links may form a cycle. */
   readonly #pending = new Set<RecordType>();
 
   constructor(expect: Expect, samples: { seed: number }) {
@@ -132,7 +132,7 @@ export class Context {
     this.#samples = samples;
   }
 
-  /** Another number at each call. */
+  /** A new number for each call. */
   seed(): number {
     return (this.#samples.seed += 1);
   }
@@ -162,13 +162,13 @@ export class Context {
     return idOf(type, (await this.obtain(type)).id);
   }
 
-  /** Required links, each to a record that is not there. */
+  /** Required links, each to a missing record. */
   missingLinks(type: RecordType): JsonObject {
     const targets = neededBy(type).filter(({ target }) => target.identifier.inRecord);
     return Object.fromEntries(targets.map(({ name, target }) => [name, idOf(target, MISSING + this.seed())]));
   }
 
-  /** A new record, or for types without create the first that is there. */
+  /** A new record or, without `create`, the first existing one. */
   async obtain(type: RecordType, wish: BodyWish = {}): Promise<Obtained> {
     if (!isObtainable(type) || this.#pending.has(type)) throw new Skip();
     if (!type.operations.has('create')) {
@@ -227,7 +227,7 @@ function withoutRelations({ target }: Relation, value: JsonValue): JsonValue {
   return Array.isArray(value) ? value.map(plain) : plain(value);
 }
 
-/** A record after a change, without the times and names that the service writes then. */
+/** A record after a change, without the times and names that this generates. */
 export const changed = (type: RecordType, record: JsonObject, changes: JsonObject = {}): JsonObject =>
   Object.fromEntries(
     Object.entries({ ...record, ...changes }).filter(

@@ -48,7 +48,7 @@ export function suiteOf(model: Model, options: Options = {}): readonly Case[] {
   return cases;
 }
 
-/** Ranks types by how many of ROWS and scenes apply to them. */
+/** Estimates how many ROWS and scenes apply to a type. */
 const worth = (type: RecordType): number =>
   20 * type.operations.size +
   (type.identifier.inRecord ? 10 : 0) +
@@ -58,9 +58,9 @@ const worth = (type: RecordType): number =>
   [...type.relations.values()].filter(({ required }) => required).length;
 
 /**
- * The operation that the type must have, or the token that is sent; the request, `=>` and what is expected. After `;`
- * stand headers, after `|` the body. LIST is the address of the records, ITEM that of a record that is not there, NEW that
- * of a new one, TAG the tag of the new one, ID the name of the identifier.
+ * Columns: the operation that the type needs, or the token to send; the request; after `=>`, the response. Headers follow
+ * `;`, the body `|`. LIST: URL of the records; ITEM: of a missing record; NEW: of a new one; TAG: its ETag; ID: name of the
+ * identifier; OTHER: an identifier not in use.
  */
 const ROWS = `
 any      GET     /api/no-such-type                                             => 404 path-not-found
