@@ -1,4 +1,4 @@
-/** Makes answers from the results and errors of operations, and sends them with the headers that all answers have. */
+/** Makes HTTP responses from results and errors of operations, and sends them with the common headers. */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline, Readable, type Transform } from 'node:stream';
@@ -22,13 +22,13 @@ export type HeaderMap = Readonly<Record<string, string>>;
 export interface Answer {
   readonly status: number;
   readonly headers: HeaderMap;
-  /** Text is sent whole, pieces are sent as they come, and undefined is no content. */
+  /** A string is sent whole, an iterable in chunks; undefined: no content. */
   readonly body: string | AsyncIterable<string> | undefined;
 }
 
 const JSON_CONTENT: HeaderMap = { 'Content-Type': JSON_TYPE };
 
-/** The text that was read, or 304 if the client has the text of this tag. */
+/** 200 with the body, or 304 if the client has this tag. */
 export function readAnswer(
   given: Preconditions,
   body: Answer['body'],
@@ -41,7 +41,7 @@ export function readAnswer(
   return { status: 200, headers: { ...headers, ETag: tag }, body };
 }
 
-/** The result of a write, or the report of its dry run. `url` is the one of the collection. */
+/** The result of a write, or its dry-run report. `url`: of the collection. */
 export function writeAnswer(
   { status, json, tag, created, effects }: WriteResult,
   url: string,
@@ -54,7 +54,7 @@ export function writeAnswer(
     ...applied,
   };
   if (effects) {
-    // The headers go into the report: the response itself must not have a Location or ETag that no record has.
+    // The report contains the headers: the response must have no Location or ETag that no record has.
     const answer = `{"status":${status},"headers":${JSON.stringify(headers)},"body":${json ?? 'null'}}`;
     const body = `{"dryRun":true,"answer":${answer},"effects":${JSON.stringify(shownEffects(effects, rights))}}`;
     return { status: status === 204 ? 200 : status, headers: { 'Content-Type': DRY_RUN_TYPE }, body };
@@ -63,12 +63,12 @@ export function writeAnswer(
   return { status, headers: { ...JSON_CONTENT, ...headers }, body: json };
 }
 
-/** The report of a dry run has a media type of its own, so that no client takes it for the answer. */
+/** Dry-run reports have their own media type, so that no client takes one for a real result. */
 export const DRY_RUN_TYPE = 'application/vnd.dry-run+json';
 
 const orderOf = ({ type, relation = '' }: WriteEffect): string => `${type} ${relation}`;
 
-/** Types that the token may not read are shown as one without a name. */
+/** Sums effects on unreadable types under `type: null`. */
 function shownEffects(effects: readonly WriteEffect[], rights: Rights): readonly object[] {
   return (['created', 'changed', 'linked', 'unlinked', 'deleted'] as const).flatMap((effect) => {
     const all = effects.filter(({ kind }) => kind === effect);
@@ -86,7 +86,7 @@ function shownEffects(effects: readonly WriteEffect[], rights: Rights): readonly
 
 // Errors (RFC 9457).
 
-/** An error that is not a Problem is a fault of the service: it is logged, and not sent. */
+/** Logs an error that is not a Problem as a fault of the service, and hides it. */
 export function problemFor(error: unknown, requestId: string, log: Log): Problem {
   if (error instanceof Problem) {
     if (error.code === 'missing-privilege' || error instanceof MissingObject)
@@ -94,13 +94,13 @@ export function problemFor(error: unknown, requestId: string, log: Log): Problem
     return error;
   }
   if (isTooLong(error)) return answerTooLong(error);
-  // The client has left, and will not see this problem.
+  // The client has disconnected and will not see this problem.
   if (error instanceof CallerGone) return new Problem('bad-request', error.message);
   log.error({ requestId, err: error }, 'a request failed');
   return new Problem('internal-error', 'The service could not answer; its log says why');
 }
 
-/** Whether a text would be longer than V8 allows. Errors of another realm have another class. */
+/** Whether a string exceeded V8's limit. `instanceof` fails across realms. */
 function isTooLong(error: unknown): boolean {
   const { name, message, code } = Object(error) as Partial<Record<'name' | 'message' | 'code', unknown>>;
   return code === 'ERR_STRING_TOO_LONG' || (name === 'RangeError' && message === 'Invalid string length');
@@ -146,7 +146,7 @@ export const UNEMBEDDED = {
 
 const COMMON = { 'Cache-Control': 'no-cache', 'X-Content-Type-Options': 'nosniff', ...UNEMBEDDED };
 
-/** Returns the headers of every answer. Answers of a `guarded` service depend on the token. */
+/** Returns the common headers. With `guarded`, responses depend on the token. */
 export function createHead(cors: Cors, guarded: boolean) {
   const own = ['Accept', 'Accept-Encoding', 'Prefer'];
   const vary = [...own, ...(guarded ? ['Authorization'] : []), ...(cors.varies ? ['Origin'] : [])].join(', ');
@@ -164,7 +164,7 @@ export function createHead(cors: Cors, guarded: boolean) {
 
 const SAFE_ID = /^[\w.:/+=-]{1,128}$/;
 
-/** The one that is set already, or the client's own if it is safe to log. */
+/** The ID already set, the client's if safe to log, or a new one. */
 function idOf({ headers }: IncomingMessage, response: ServerResponse): string {
   const known = response.getHeader('X-Request-Id');
   if (typeof known === 'string') return known;
@@ -172,14 +172,14 @@ function idOf({ headers }: IncomingMessage, response: ServerResponse): string {
   return typeof given === 'string' && SAFE_ID.test(given) ? given : randomUUID();
 }
 
-/** The identifier of a request that is logged, or counted, before it is answered. */
+/** Also sets the header, so that log entries match the response. */
 export function requestIdOf(request: IncomingMessage, response: ServerResponse): string {
   const id = idOf(request, response);
   if (!response.headersSent) response.setHeader('X-Request-Id', id);
   return id;
 }
 
-// CORS (Fetch standard). Off unless the settings name an origin.
+// CORS (Fetch standard). Disabled unless the settings name an origin.
 
 export type Cors = ReturnType<typeof createCors>;
 
@@ -218,11 +218,11 @@ export interface SendOptions {
   readonly headOf: ReturnType<typeof createHead>;
   readonly awaitReader: AwaitReader;
   readonly log: Log;
-  /** Whether the service is about to stop; then each answer is the last one on its connection. */
+  /** Whether the service is stopping: each response then closes its connection. */
   readonly isDraining: () => boolean;
 }
 
-/** Never rejects: if the answer cannot be sent to its end, the connection is closed. */
+/** Never rejects: closes the connection if the response cannot be completed. */
 export async function send(
   request: IncomingMessage,
   response: ServerResponse,
@@ -250,17 +250,17 @@ export async function send(
     }
     awaitReader(request, response);
   } catch (error) {
-    // After the status was sent, only a broken connection says that the answer is incomplete.
+    // Once the status is sent, only a broken connection shows the response is incomplete.
     if (!(error instanceof CallerGone))
       log.error({ requestId: head['X-Request-Id'], err: error }, 'an answer broke off');
     response.destroy();
     return discard(body);
   }
-  // An answer that closes the connection does so at once, and the rest of the body is not read.
+  // Drains the rest of the request body, unless the connection closes anyway.
   if (!request.complete && headers['Connection'] !== 'close') drainBody(request);
 }
 
-/** Whether the client has left, or a host application has answered, such as after a timeout of its own. */
+/** Whether the client is gone, or a host application has responded, as after its own timeout. */
 const isOver = ({ destroyed, headersSent, writableEnded }: ServerResponse): boolean =>
   destroyed || headersSent || writableEnded;
 
@@ -275,7 +275,7 @@ async function sendPieces(
   awaitReader: AwaitReader,
 ): Promise<void> {
   let resume: () => void = () => undefined;
-  // Two listeners serve all pieces: the middleware `compression` keeps each listener of `drain` until the end.
+  // One pair of listeners for all chunks: the middleware `compression` never removes `drain` listeners.
   response.on('drain', () => resume()).on('close', () => resume());
   for await (const piece of pieces) {
     if (request.method === 'HEAD' || response.destroyed || response.writableEnded) break;
@@ -283,7 +283,7 @@ async function sendPieces(
     const stop = awaitReader(request, response, piece.length);
     await new Promise<void>((resolve) => (resume = resolve));
     stop();
-    // The next piece may take longer than that.
+    // The source may be slower than a reader.
     response.setTimeout(0);
   }
   response.end();
@@ -293,7 +293,7 @@ async function sendPieces(
 
 type Coding = (typeof CODING_NAMES)[number];
 
-/** Fast rather than small: answers are compressed for each request. */
+/** Favors speed over size: nothing compressed is cached. */
 const BROTLI = { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_LGWIN]: 18 };
 
 const MIN_COMPRESSED = 2048;
@@ -303,24 +303,24 @@ function codingOf({ headers }: IncomingMessage, body: Answer['body']): Coding | 
   return acceptedCoding(String(headers['accept-encoding'] ?? ''));
 }
 
-/** @types/negotiator lacks the option, which decides between codings that the client likes alike. */
+/** @types/negotiator lacks `preferred`, which breaks ties between equally weighted codings. */
 interface PreferringNegotiator {
   encoding(available: string[], options: { readonly preferred: readonly string[] }): string | undefined;
 }
 
 const OFFERED_CODINGS = [...CODING_NAMES, 'identity'];
 
-/** The coding that the client likes best; undefined if it takes none, or likes plain text better. */
+/** The coding that the client prefers; undefined if it accepts none, or prefers identity. */
 export function acceptedCoding(header = ''): Coding | undefined {
   if (header === '') return undefined;
-  // x-gzip is another name of gzip (RFC 9110, 8.4.1.3). Thousands of ranges would take milliseconds.
+  // x-gzip is an alias of gzip (RFC 9110, 8.4.1.3). The slice bounds the time for many ranges.
   const headers = { 'accept-encoding': header.slice(0, 1024).replace('x-gzip', 'gzip') };
   const negotiator: PreferringNegotiator = new Negotiator({ headers });
   const best = negotiator.encoding(OFFERED_CODINGS, { preferred: OFFERED_CODINGS });
   return CODING_NAMES.find((name) => name === best);
 }
 
-/** An error of the source reaches the reader, and a reader that stops early stops the source. */
+/** Errors of the source reach the reader; a reader that stops early ends the source. */
 function compressed(content: string | AsyncIterable<string>, coding: Coding): Transform {
   const compressor = coding === 'br' ? createBrotliCompress({ params: BROTLI }) : createGzip({ level: 5 });
   pipeline(Readable.from(content), compressor, () => undefined);

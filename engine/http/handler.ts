@@ -16,7 +16,7 @@ import type { Answer, SendOptions } from './answer.ts';
 import { acceptedType, BudgetCaller, fullPath, HttpClient, targetOf } from './request.ts';
 import { findRoute, isBelow, type Label, type Route, type RoutesByRoot } from './routes.ts';
 
-/** Paths of others go to `next`, or get 404 without it. */
+/** Passes other paths to `next`, or sends 404 without it. */
 export type Handler = (request: IncomingMessage, response: ServerResponse, next?: () => void) => void;
 
 export interface HandlerOptions
@@ -29,10 +29,10 @@ export interface HandlerOptions
   readonly watch: Watch | undefined;
 }
 
-/** The steps that requests for pages, documents and agents take as well. */
+/** Steps shared with requests for pages, documents and agents. */
 export type HostSteps = ReturnType<typeof createHandler>['host'];
 
-/** `routesOf` finds the routes of the client of a request. It throws a Problem if the client has no access. */
+/** `routesOf` finds the routes for a request's client; throws a Problem if it has no access. */
 export function createHandler(routesOf: (request: IncomingMessage) => RoutesByRoot, options: HandlerOptions) {
   const { watch, roots, addressOf, rateLimit, guarded, urlLimit, budget, log } = options;
   const cors = answers.createCors(options.corsOrigins);
@@ -81,7 +81,7 @@ export function createHandler(routesOf: (request: IncomingMessage) => RoutesByRo
       admit(request);
       if (limit) answers.setHeaders(response, await limit(request));
       const result = withCurrentModel(() => operate(request, caller, watched));
-      // On SQLite a GET by id has its answer at once, and is sent in this turn.
+      // On SQLite a GET by id returns no promise, and is sent in this turn.
       answer = result instanceof Promise ? await result : result;
     } catch (error) {
       if (!(error instanceof CallerGone)) answer = refusal(error, request, response);
@@ -122,12 +122,12 @@ export function createHandler(routesOf: (request: IncomingMessage) => RoutesByRo
   };
 }
 
-/** The codes of the problems that requests were answered with, for log and metrics. */
+/** Problem codes of the responses, for log and metrics. */
 const answered = new WeakMap<IncomingMessage, ProblemCode>();
 
 const UNWATCHED: Watch = (_request, _response, work) => work(undefined);
 
-/** Reads the raw query, because the media type is negotiated before the query is parsed. */
+/** Reads the raw query: the media type is negotiated before the query is parsed. */
 const isDryRun = (query: string): boolean => new URLSearchParams(query).get(DRY_RUN) === 'true';
 
 function refuseMethod(method: string, { allow, withheld, unsuited }: Route): never {
@@ -143,12 +143,12 @@ function refuseMethod(method: string, { allow, withheld, unsuited }: Route): nev
 interface Watched {
   readonly request: IncomingMessage;
   readonly requestId: string;
-  /** The address of the client, which is unknown once the connection is closed. */
+  /** The address of the client, read before the connection closes. */
   readonly address: string;
   label: Label | undefined;
 }
 
-/** Runs the work of a request, which is logged and counted when its response is closed. */
+/** Runs the work of a request; logs and counts it when its response closes. */
 type Watch = (request: IncomingMessage, response: ServerResponse, work: (watched: Watched | undefined) => void) => void;
 
 interface ObserverOptions {
@@ -175,7 +175,7 @@ export function createObservers(
   function observe(watched: Watched, response: ServerResponse): void {
     const { request } = watched;
     const started = performance.now();
-    // Mounted routers strip the path while they run. The query string may hold values of records.
+    // Mounted routers strip the path while they run. The query string may contain values of records.
     const path = fullPath(targetOf(request));
     response.once('close', () => {
       const { statusCode: status, writableFinished } = response;

@@ -1,4 +1,4 @@
-/** Bodies with a record on each line: NDJSON, and CSV (RFC 4180), in which an empty cell is null, and "" the empty text. */
+/** Reads bodies with a record per line: NDJSON, and CSV (RFC 4180), where an empty cell is null, `""` the empty string. */
 import { isUtf8 } from 'node:buffer';
 import {
   decode,
@@ -37,9 +37,9 @@ export function textOfLines(bytes: Buffer, mediaType: string): string {
   throw faultyRequest(code, [{ pointer: '', code, message }]);
 }
 
-/** Gathers the records of lines. All faults of a body are reported at once. */
+/** Collects the records of lines, and reports all faults of a body at once. */
 class LineReader {
-  /** Counts the keys inside values, and those of the records themselves where they stand on each line. */
+  /** Counts keys inside values, and for NDJSON the keys of the records too. */
   keys = 0;
   readonly raw = new Map<JsonObject, ReadonlyMap<string, RawMember>>();
   readonly #limits: BodyLimits;
@@ -75,10 +75,10 @@ class LineReader {
     }
   }
 
-  /** `inWords` names what the client wrote in place of a part of the record. */
+  /** `inWords` translates fault locations to what the client wrote. */
   body(inWords = (fault: Fault): Fault => fault): Body {
     const { bodyKeys } = this.#limits;
-    // Other lines may be misread after a fault of syntax, so that such faults are reported alone.
+    // After a syntax fault, other lines may be misread: report only syntax faults.
     const unreadable = this.#refused.find(({ code }) => code !== 'invalid-body');
     if (unreadable) {
       const alike = this.#refused.filter(({ code }) => code === unreadable.code);
@@ -117,7 +117,7 @@ export function readNdjson(text: string, type: RecordType, limits: BodyLimits): 
 
 // Cells of CSV. The field decides whether a cell is text or JSON.
 
-/** `either`: JSON is a value that may be of any type, and other text is a string. */
+/** `either`: valid JSON is a value of any type; anything else is a string. */
 export function cellForm(field: Field): 'text' | 'json' | 'either' {
   const { type } = field.type.schema(field);
   if (type === undefined) return 'either';
@@ -126,11 +126,11 @@ export function cellForm(field: Field): 'text' | 'json' | 'either' {
 
 const MAY_BE_JSON = /^\s*[[{"\-\dtf]/;
 
-/** The value of a cell that is JSON; undefined for any other text. Null is an empty cell. */
+/** The value of a cell that is JSON, else undefined. Null is an empty cell. */
 const jsonIn = (text: string): JsonValue | undefined =>
   MAY_BE_JSON.test(text) ? (parsedJson(text) ?? undefined) : undefined;
 
-/** Writes a JSON text into a cell of the form `either`. */
+/** Writes JSON into a cell of the form `either`. */
 export function eitherCell(text: string): string {
   if (!text.startsWith('"')) return text;
   const value = String(JSON.parse(text));
@@ -146,7 +146,7 @@ const readText: ReadCell = (cell) => {
   throw faultyRequest('invalid-body', [{ pointer: '', code, message }]);
 };
 
-/** A cell that is not JSON stays a text, which the validator refuses. Spreadsheets write true and false in capitals. */
+/** A cell that is not JSON stays a string, which the validator refuses. Spreadsheets write true and false in capitals. */
 const readScalar: ReadCell = (cell) => {
   const value = jsonIn(/^\s*(?:true|false)\s*$/i.test(cell) ? cell.toLowerCase() : cell);
   if (value === undefined || typeof value === 'object') return readText(cell);
@@ -170,7 +170,7 @@ function columnsOf({ identifier, fields, relations }: RecordType, limits: BodyLi
   const columns = new Map<string, ReadCell>();
   if (identifier.inRecord) columns.set(identifier.name, readScalar);
   for (const field of fields.values()) columns.set(field.name, cellReader(field, limits));
-  // The cell of a link holds the identifier of its record; other text stays as it is, which the validator refuses.
+  // The cell of a link holds the identifier of its record; the validator refuses anything else.
   for (const { name, toMany, target } of relations.values())
     if (!toMany && target.identifier.inRecord)
       columns.set(name, (cell) => {
@@ -180,7 +180,7 @@ function columnsOf({ identifier, fields, relations }: RecordType, limits: BodyLi
   return columns;
 }
 
-/** A fault in a link is one of its column, and null is an empty cell. */
+/** Moves faults inside links to their column, and calls null an empty cell. */
 function inCells(fault: Fault, { relations }: RecordType, columns: readonly string[]): Fault {
   if (!('pointer' in fault)) return fault;
   const [index, name = ''] = unescapedSteps(fault.pointer);
@@ -212,7 +212,7 @@ const QUOTE_INSIDE = 'a quote stands inside a cell; put the whole cell in quotes
 const TEXT_AFTER = 'a closing quote is followed by other text; write a quote inside a cell twice';
 const LONE_RETURN = 'a carriage return stands alone; end lines with CRLF or LF, and put cells with one in quotes';
 
-/** Rows without any value are skipped. A row with more than `most` cells is cut off there, and is the last one. */
+/** Skips rows without values. Truncates a row of more than `most` cells, and stops after it. */
 function* rowsOf(text: string, most: number): Generator<CsvRow, void> {
   let at = 0;
   let line = 1;

@@ -10,7 +10,7 @@ import { type Answer, type HeaderMap, readAnswer } from './answer.ts';
 import { cellForm, eitherCell } from './lines.ts';
 import { countPreference, type Exchange, preconditionsOf, type Server, type Service } from './request.ts';
 
-/** Makes the body of an answer from rows, which are JSON texts. */
+/** Makes the body of a response from rows of JSON. */
 interface RowFormat {
   readonly open: string;
   readonly row: (text: string) => string;
@@ -46,7 +46,7 @@ export type FrameList = (
 const searchOfPage = (query: ListQuery | SummaryQuery, offset = 0) =>
   `${query.shared}_cnd%5Blimit%5D=${offset}&_cnd%5Blimit%5D=${query.limit}`;
 
-/** Links have cursors, which stay right while records come and go. */
+/** Links use cursors, which stay valid while records come and go. */
 const linked: FrameList = ({ path }, { target }, { query, result }) => {
   if (!('rows' in result)) return { headers: {} };
   const { next, previous } = result;
@@ -56,7 +56,7 @@ const linked: FrameList = ({ path }, { target }, { query, result }) => {
   return { headers: { Link: linksTo(target.base + path, { first, next: after, prev: before }) } };
 };
 
-/** The `Link` header (RFC 8288): the query strings of other pages, by their relations to this one. */
+/** The `Link` header (RFC 8288). `searches`: the query strings of other pages, by relation type. */
 export function linksTo(url: string, searches: Readonly<Record<string, string | undefined>>): string {
   let links = '';
   for (const relation in searches) {
@@ -68,7 +68,7 @@ export function linksTo(url: string, searches: Readonly<Record<string, string | 
 
 export const linkedList: Server = (service) => framedList(service, linked, false);
 
-/** A dialect that `needsTotal` gets an estimate at least, even for types that are not counted. */
+/** `needsTotal`: at least an estimate, even for types that are not counted. */
 export function framedList(service: Service, frame: FrameList, needsTotal: boolean): ReturnType<Server> {
   const { type, queries } = service;
   const usual = needsTotal && type.count === 'none' ? 'estimated' : type.count;
@@ -87,7 +87,7 @@ export function framedList(service: Service, frame: FrameList, needsTotal: boole
   };
 }
 
-/** The step of a path that stands in place of the identifier. */
+/** The path segment that replaces the identifier. */
 export const SUMMARY = '$summary';
 
 export const summaryServer: Server = (service) => {
@@ -102,7 +102,7 @@ export const summaryServer: Server = (service) => {
     const { limit, offset } = query;
     let links: string | undefined;
     if (limit !== undefined) {
-      // Links have offsets: the position of a group can change with every record.
+      // Links use offsets: any write can move a group.
       links = linksTo(`${target.base}${path}/${SUMMARY}`, {
         first: searchOfPage(query),
         next: hasNext && limit > 0 ? searchOfPage(query, offset + limit) : undefined,
@@ -115,7 +115,7 @@ export const summaryServer: Server = (service) => {
   };
 };
 
-/** The tag covers `tagged` besides the body. An answer in pieces has none. */
+/** The tag covers `tagged` besides the body. Chunked responses have no tag. */
 function rowsAnswer(
   { type }: Service,
   { request, mediaType }: Exchange,
@@ -132,7 +132,7 @@ function rowsAnswer(
   });
 }
 
-/** Characters. Shorter lists are sent whole, with length and tag. */
+/** Characters. Shorter lists are sent whole, with a length and a tag. */
 const GATHERED_LENGTH = 64 * 1024;
 
 async function gather(all: AsyncGenerator<string>): Promise<Answer['body']> {
@@ -157,16 +157,16 @@ async function gather(all: AsyncGenerator<string>): Promise<Answer['body']> {
 
 const NEEDS_QUOTES = /[",\r\n]|^$|^\s|\s$/;
 
-/** A text that begins with `=` is not escaped: tables that go out must come in again. */
+/** Leaves a leading `=` unescaped: exported tables must be importable. */
 const quoted = (text: string): string => (NEEDS_QUOTES.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
 
-/** Numbers, and values that are kept as JSON, stand in a cell as in JSON. */
+/** A cell contains strings unquoted, other values as JSON. */
 function cellOf(json: string): string {
   if (json === 'null') return '';
   return quoted(json.startsWith('"') ? String(JSON.parse(json)) : json);
 }
 
-/** `cells`: those of a row, with quotes where they need them. */
+/** `cells`: returns the cells of a row, quoted if needed. */
 const csvRows = (names: readonly string[], cells: (text: string) => readonly string[]): RowFormat => ({
   open: `${names.map(quoted).join(',')}\r\n`,
   row: (text) => `${cells(text).join(',')}\r\n`,
@@ -174,7 +174,7 @@ const csvRows = (names: readonly string[], cells: (text: string) => readonly str
   close: '',
 });
 
-/** A related record is shown by its identifier only. */
+/** Shows related records by their identifiers only. */
 function asTable(asked: ListQuery): ListQuery {
   const { chosenBy, relations } = asked.view;
   const more = chosenBy && relations.find((one) => chosenBy === 'include' || !isLink(one));
@@ -200,7 +200,7 @@ function recordRows({ type: { identifier, open }, fields, relations }: View): Ro
   for (const { relation } of relations) cells.set(relation.name, linkCell);
   const names = [...cells.keys()];
   const columns = [...cells.values()];
-  // Parsing changes the text of no value: that is much faster than keeping the texts.
+  // Parsing loses nothing here, and is much faster than keeping the source of values.
   if (!open && fields.every(isUnambiguous))
     return csvRows(names, (row) => {
       const record = JSON.parse(row) as JsonObject;
@@ -210,11 +210,11 @@ function recordRows({ type: { identifier, open }, fields, relations }: View): Ro
   return csvRows(names, (row) => members(row).map((text, index) => cellOf(columns[index]?.(text) ?? text)));
 }
 
-/** Whether each value has one JSON text only. */
+/** Whether each value has only one JSON form. */
 const isUnambiguous = (field: Field): boolean =>
   ['string', 'integer', 'boolean'].includes(String(field.type.schema(field).type));
 
-/** An object is a link, and holds the identifier of its record. */
+/** An object is a link: its cell is the identifier. */
 const plainCell = (value: JsonValue): string =>
   value === null ? '' : quoted(String(typeof value === 'object' ? Object.values(value)[0] : value));
 

@@ -1,4 +1,4 @@
-/** A request: its URL, its client, its preferences and its body, and the service that it is for. */
+/** Reads requests: URL, client, preferences and body. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -20,7 +20,7 @@ export interface Exchange {
   readonly request: IncomingMessage;
   readonly caller: Caller;
   readonly target: Target;
-  /** The text in the path; empty for a collection. */
+  /** As in the path; empty for a collection. */
   readonly identifier: string;
   readonly mediaType: string;
 }
@@ -31,7 +31,7 @@ export interface Service extends OperationContext {
   /** The path of the collection in URLs. */
   readonly path: string;
   readonly readContent: ReadContent;
-  /** Translates a body of a dialect to one of `/api`. `identifier` is the one in the path. */
+  /** Translates a body of a dialect to one of `/api`. `identifier`: from the path. */
   readonly translate?: (body: Body, identifier: string) => Body;
 }
 
@@ -43,7 +43,7 @@ export const preconditionsOf = ({ headers }: IncomingMessage): Preconditions => 
 });
 
 export interface Target {
-  /** The path under which the handler is mounted, which the host application has stripped from the URL. */
+  /** The mount path, which the host application has stripped from the URL. */
   readonly base: string;
   readonly path: string;
   readonly query: string;
@@ -61,12 +61,12 @@ export const fullPath = ({ base, path }: Target): string => base + path;
 
 export const isChunked = ({ headers }: IncomingMessage): boolean => headers['transfer-encoding'] !== undefined;
 
-/** Bytes of a page: no other client is served while it is read. */
+/** Bytes of a page: reading it blocks all other clients. */
 const MAX_PAGE = 16 * 1024 ** 2;
 
 type Client = Pick<Caller, 'most' | 'isGone' | 'origin' | 'onGone'>;
 
-/** The client of a request has left when its connection is closed. */
+/** A client is gone when its connection is closed. */
 export class HttpClient implements Client {
   readonly most = MAX_PAGE;
   readonly #response: ServerResponse;
@@ -92,7 +92,7 @@ export class HttpClient implements Client {
   }
 }
 
-/** A client whose work draws on the memory budget. It is a class, since accessors of literals are slow. */
+/** Charges a client's work to the memory budget. A class, since accessors of literals are slow. */
 export class BudgetCaller implements Caller {
   readonly most: number;
   readonly #budget: Budget;
@@ -100,7 +100,7 @@ export class BudgetCaller implements Caller {
   readonly #seen: Position;
   #share: Share | undefined;
 
-  /** `seen` is the position in the log of the database, which writes move on. */
+  /** `seen`: the position in the database's log, which writes advance. */
   constructor(budget: Budget, seen: Position, client: Client) {
     this.most = Math.min(client.most, budget.limit / 8);
     this.#budget = budget;
@@ -138,7 +138,7 @@ export class BudgetCaller implements Caller {
     return () => this.#share?.shrink(before);
   }
 
-  /** After the answer was written, the connection counts what its client has not read. */
+  /** Once the response is written, the connection counts its unread bytes. */
   release(): void {
     this.#share?.release();
   }
@@ -147,13 +147,13 @@ export class BudgetCaller implements Caller {
 const inHeader = (problem: ProblemCode, header: string, code: string, message: string, headers: HeaderMap = {}) =>
   new Problem(problem, message, { errors: [{ header, code, message }], headers });
 
-/** The offered media type that the client likes best. */
+/** The offered media type that the client prefers. */
 export function acceptedType(accept: string | undefined, offered: readonly string[]): string {
   const [first = JSON_TYPE] = offered;
   if (accept === undefined || accept === '*/*' || accept === first) return first;
-  // A range with a parameter only takes types that have it: clients may ask for UTF-8.
+  // A range with a parameter matches only types that have it: clients may request UTF-8.
   const variants = offered.flatMap((type) => [type, `${type}; charset=utf-8`]);
-  // Thousands of ranges would take milliseconds.
+  // The slice bounds the time for many ranges.
   const headers = { accept: accept.slice(0, 1024) };
   const [best] = new Negotiator({ headers }).mediaType(variants)?.split(';') ?? [];
   if (best !== undefined) return best;
@@ -163,7 +163,7 @@ export function acceptedType(accept: string | undefined, offered: readonly strin
 
 type PreferHeader = IncomingMessage['headers'][string];
 
-/** Preferences (RFC 7240), of which the first mention counts. */
+/** Preferences (RFC 7240); the first occurrence counts. */
 function preferencesIn(header: PreferHeader = ''): ReadonlyMap<string, string> {
   const preferences = String(header).toLowerCase().replaceAll('"', '').split(',');
   const pairs = preferences.map((text): [string, string] => {
@@ -176,7 +176,7 @@ function preferencesIn(header: PreferHeader = ''): ReadonlyMap<string, string> {
 const applying = (...names: readonly string[]): HeaderMap =>
   names.length === 0 ? {} : { 'Preference-Applied': names.join(', ') };
 
-/** `return=minimal` asks for no record. `isLimited`: throws without `max-affected=N`, the most records to delete or unlink. */
+/** `return=minimal`: return no record. `isLimited`: throws without `max-affected=N`, the most records to delete or unlink. */
 export function writePreferences(header: PreferHeader, isLimited: boolean) {
   if (header === undefined && !isLimited) return { minimal: false, most: 0, applied: {} };
   const known = preferencesIn(header);
@@ -192,7 +192,7 @@ export function writePreferences(header: PreferHeader, isLimited: boolean) {
   return { minimal: value === 'minimal', most: isLimited ? Number(most) : 0, applied };
 }
 
-/** How to count a list, `fallback` without a preference. An estimate is always named, so that no client takes it for exact. */
+/** How to count a list. `Preference-Applied` always names estimates, so that no client takes one for exact. */
 export function countPreference(header: PreferHeader, fallback: CountMode) {
   const asked = header === undefined ? undefined : preferencesIn(header).get('count');
   const value = COUNT_MODES.find((known) => known === asked);
@@ -202,15 +202,15 @@ export function countPreference(header: PreferHeader, fallback: CountMode) {
 
 // Bodies.
 
-/** A body as it arrived, or as a body parser in front of the handler left it. */
+/** A body as received, or as parsed by middleware before the handler. */
 export type Content = Buffer | { readonly parsed: unknown };
 
 const NO_CONTENT = Buffer.alloc(0);
 
-/** Bytes of memory that the text and value of a body take for each of its bytes, besides these and their copies. */
+/** Bytes that a body's string and value take per byte, besides the buffers. */
 const BYTE_COST = 4;
 
-/** `accepted` are media types, none if the operation takes no body. */
+/** `accepted`: media types, none if the operation takes no body. */
 export type ReadContent = (request: IncomingMessage, caller: Caller, accepted: readonly string[]) => Promise<Content>;
 
 export function contentReader({ bodyLimit: limit }: Pick<Settings, 'bodyLimit'>, budget: Budget): ReadContent {
@@ -264,7 +264,7 @@ let sliceEnd = 0;
 let begun = 0;
 let workBefore: Promise<void> = Promise.resolve();
 
-/** Long work begins one after the other: after each slice of time, a turn is for those who have waited meanwhile. */
+/** Queues long work: after each slice of time, the event loop serves waiting clients. */
 export async function ownTurn(caller: Caller): Promise<void> {
   if (begun === 0) sliceEnd = performance.now() + SLICE;
   begun += 1;
@@ -275,7 +275,7 @@ export async function ownTurn(caller: Caller): Promise<void> {
 }
 
 async function afterWork(): Promise<void> {
-  // Runs when the work that has just begun waits for something.
+  // Resumes once the work that was just started awaits something.
   await new Promise<void>((resolve) => process.nextTick(resolve));
   if (performance.now() >= sliceEnd) {
     await nextTurn();
@@ -336,7 +336,7 @@ export const bodyTypeOf = ({ headers }: IncomingMessage): string =>
 
 const OTHER_CHARSET = /^charset\s*=(?!\s*"?utf-?8"?$)/;
 
-/** Refuses a body of another media type, charset or encoding before any of it is read. */
+/** Refuses a body of another media type, charset or encoding before reading it. */
 function requireBodyType({ method, headers }: IncomingMessage, accepted: readonly string[]): void {
   const { 'content-type': given = '', 'content-encoding': encoding = 'identity' } = headers;
   const [type = '', ...parameters] = partsOf(given);
@@ -355,14 +355,14 @@ function requireBodyType({ method, headers }: IncomingMessage, accepted: readonl
 
 const DRAIN_MS = 10_000;
 
-/** Closing a connection with unread bytes resets it, and the client may lose the answer (RFC 9112, 9.6). */
+/** Closing a connection with unread bytes resets it, and the client may lose the response (RFC 9112, 9.6). */
 export function drainBody(request: IncomingMessage): void {
   if (!hasBody(request)) return;
   request.once('close', destroyLater(request.socket));
   request.resume();
 }
 
-/** A client that keeps its side open would keep the connection. Returns a function that stops the timer. */
+/** A client that never closes its side would hold the connection. Returns a function that stops the timer. */
 export function destroyLater(socket: Duplex): () => void {
   const timer = setTimeout(() => socket.destroy(), DRAIN_MS).unref();
   const stop = (): void => {

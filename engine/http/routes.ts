@@ -14,7 +14,7 @@ import { linkedList, SUMMARY, summaryServer } from './lists.ts';
 import * as requests from './request.ts';
 import type { Content, Exchange, ServeOperation, Server, Service, Target } from './request.ts';
 
-// Adapters: each makes the arguments of an operation from a request, and an answer from its result.
+// Adapters make an operation's arguments from a request, and a response from its result.
 
 const SERVERS: Readonly<Record<OperationName, Server>> = {
   list: linkedList,
@@ -36,7 +36,7 @@ const SERVERS: Readonly<Record<OperationName, Server>> = {
   delete: (service, entry) => writing(service, entry, service.queries.write, writes.deleteOne),
 };
 
-/** Serves an operation that writes. Faults of the head of a request are refused before its body is parsed. */
+/** Serves an operation that writes; refuses faulty headers before it parses the body. */
 function writing<Q>(
   service: Service,
   { body: taken, path: kind, headers }: OperationEntry,
@@ -48,10 +48,10 @@ function writing<Q>(
   return async (exchange) => {
     const { request, caller, target, identifier } = exchange;
     const content = await readContent(request, caller, taken?.mediaTypes ?? []);
-    // A deletion by filter may be of thousands of records.
+    // A deletion by filter may affect thousands of records.
     if (isLimited) await requests.ownTurn(caller);
     const key = request.headers['idempotency-key']?.toString();
-    // A retry under the same key must repeat the text of the request.
+    // A retry with the same key must repeat the request exactly.
     const once = onceOf(key, service, () => {
       const mediaType = requests.bodyTypeOf(request);
       return [
@@ -99,9 +99,9 @@ interface Offer {
 
 export interface Route {
   readonly offers: ReadonlyMap<string, Offer>;
-  /** Methods that the client's token does not allow. */
+  /** Methods that the client's token forbids. */
   readonly withheld: ReadonlySet<string>;
-  /** By method, why the type does not offer it. */
+  /** By method, why the type cannot offer it. */
   readonly unsuited: ReadonlyMap<string, string>;
   readonly allow: string;
   readonly options: Answer;
@@ -109,7 +109,7 @@ export interface Route {
 
 type TypeRoutes = Readonly<Record<OperationPath, Route>>;
 
-/** The routes of the types that the client may read. Types without operations are only reached through others. */
+/** The routes of the types that the client may read. Types without operations are reachable only through others. */
 export interface Routes {
   /** Such as `/api/`. */
   readonly root: string;
@@ -117,14 +117,14 @@ export interface Routes {
   paths(): readonly string[];
 }
 
-/** The first are those of `/api/`, which are suggested for paths of no root. */
+/** `/api/` comes first: unknown paths get suggestions from it. */
 export type RoutesByRoot = readonly [Routes, ...Routes[]];
 
 export type Binding = readonly [OperationEntry, Server];
 
 export const BINDINGS: readonly Binding[] = table.operationEntries.map(([name, entry]) => [entry, SERVERS[name]]);
 
-/** `types` are by path. The routes of a type are made with the first request to it. */
+/** `types`: by path. A type's routes are created on its first request. */
 export function createRoutes(
   root: string,
   types: ReadonlyMap<string, RecordType>,
@@ -183,7 +183,7 @@ function routeOf(service: Service, bindings: readonly Binding[], path: Operation
 /** Whether the path is below the root, or is the root without its last slash. */
 export const isBelow = (path: string, root: string): boolean => path.startsWith(root) || path === root.slice(0, -1);
 
-/** The path is split before it is unescaped, since an encoded slash separates nothing. */
+/** Splits the path before decoding it: an encoded slash separates nothing. */
 export function findRoute(all: RoutesByRoot, target: Target): { readonly route: Route; readonly identifier: string } {
   const { path } = target;
   const routes = all.find(({ root }) => isBelow(path, root)) ?? all[0];

@@ -1,4 +1,4 @@
-/** Dialects are interfaces of other products to the operations of `/api`. The identifier of a record, but not of related ones, is called `id` there. */
+/** Dialects offer the operations of `/api` by the interfaces of other products. They call a record's own identifier `id`, but not those of related records. */
 import { MAX_IN_VALUES } from '../../field-types/field-type.ts';
 import { unescapedSteps } from '../../json/json.ts';
 import { memoized } from '../../memo.ts';
@@ -39,7 +39,7 @@ export function routesMaker(dialects: ReadonlyMap<string, HttpDialect>, limits: 
     const queriesOf = resolverOf(dialect);
     const translating = (type: RecordType): Service => {
       const shown = shownAs(type);
-      // Clients ask for all references of a page at once.
+      // Clients request all references of a page at once.
       const maxIdentifiers = Math.max(type.maxLimit, MAX_IN_VALUES);
       return {
         ...serviceOf(type),
@@ -52,7 +52,7 @@ export function routesMaker(dialects: ReadonlyMap<string, HttpDialect>, limits: 
   };
 }
 
-/** A collection can be listed, and records added to it; one record has all operations. All of it is JSON. */
+/** Collections support list and create, records all operations, in JSON only. */
 const bindingsOf = (dialect: HttpDialect): readonly Binding[] =>
   BINDINGS.flatMap(([entry, server]): Binding[] => {
     const { path, method, body } = entry;
@@ -64,7 +64,7 @@ const bindingsOf = (dialect: HttpDialect): readonly Binding[] =>
     return [[{ ...entry, ...json, mediaTypes: [JSON_TYPE] }, translated]];
   });
 
-/** Problems use the names that the client has sent. */
+/** Renames fields in problems to the names that the client sent. */
 function inOwnWords(serve: ServeOperation, type: RecordType, { embed }: HttpDialect): ServeOperation {
   const renamed = (fault: Fault): Fault => {
     if ('parameter' in fault && fault.parameter === 'include') return explained({ ...fault, parameter: embed });
@@ -80,7 +80,7 @@ const explained = (fault: Fault): Fault =>
     ? { ...fault, message: `${fault.message} (as /api takes it)` }
     : fault;
 
-/** The client's pointer to the identifier; undefined if `pointer` is that of something else. */
+/** The client's pointer to the identifier; undefined if `pointer` refers to something else. */
 function idPointer(pointer: string, type: RecordType): string | undefined {
   const steps = unescapedSteps(pointer);
   const isOwn = steps.length === 1 || (steps.length === 2 && /^\d+$/.test(steps[0] ?? ''));
@@ -92,7 +92,7 @@ const ID = 'id';
 
 const isId = ({ identifier }: RecordType): boolean => identifier.inRecord && identifier.name === ID;
 
-/** The type in queries and answers. The identifier hides a field or relation that is called `id`. */
+/** The type in queries and responses. The identifier hides a field or relation named `id`. */
 function asId(type: RecordType): RecordType {
   if (isId(type)) return type;
   const without = <V>(all: ReadonlyMap<string, V>): ReadonlyMap<string, V> =>
@@ -106,14 +106,14 @@ function asId(type: RecordType): RecordType {
     identifier: { ...type.identifier, name: ID, inRecord: true },
     fields: without(type.fields),
     relations: without(type.relations),
-    // An unknown key may be called `id`.
+    // An open key could be named `id`.
     open: false,
     variants,
     defaultVariant: variants.get(type.defaultVariant.name) ?? type.defaultVariant,
   };
 }
 
-/** Renames the identifier in place. `addressed` is the identifier in the path, and empty for a new record. */
+/** Renames the identifier in place. `addressed`: the identifier in the path; empty for a new record. */
 function withoutId(body: Body, { identifier: { name, inRecord } }: RecordType, addressed: string): Body {
   const faults: Fault[] = [];
   const raw = new Map(body.raw);

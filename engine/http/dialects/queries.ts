@@ -1,4 +1,4 @@
-/** The query strings of json-server and ra-data-simple-rest, as parameters of `/api`, and how their lists name the page. */
+/** Translates query strings of json-server and ra-data-simple-rest to parameters of `/api`, and adds their paging headers. */
 import type { OperatorName } from '../../field-types/field-type.ts';
 import { isObject, type JsonValue, readJson } from '../../json/json.ts';
 import type { RecordType } from '../../model/model.ts';
@@ -18,7 +18,7 @@ import type { ParseSearch } from '../../query/resolve.ts';
 import { type FrameList, linksTo } from '../lists.ts';
 
 export interface HttpDialect {
-  /** Parses query strings for the type, which has the identifier as clients of the dialect know it. */
+  /** Parses query strings for the type, whose identifier has the dialect's name. */
   readonly parser: (type: RecordType) => ParseSearch;
   readonly frame: FrameList;
   /** The parameter that names relations to show. */
@@ -30,7 +30,7 @@ type Values = ReadonlyMap<string, readonly string[]>;
 const valuesIn = (all: readonly Parameter[]): Values =>
   new Map([...Map.groupBy(all, ({ key }) => key)].map(([key, same]) => [key, same.map(({ value }) => value)]));
 
-/** `once` are parameters that a client may not repeat, `others` all that are not conditions. */
+/** `once`: parameters that a client must not repeat; `others`: all that are not conditions. */
 const parserOf =
   (
     once: readonly string[],
@@ -48,10 +48,10 @@ const parserOf =
     return { all: read(values, translation), faults };
   };
 
-/** The operator, and for texts the pattern that has the value in place of `%`. */
+/** The operator, and for strings the pattern whose `%` the value replaces. */
 type Comparison = readonly [operator: OperatorName, pattern?: string];
 
-/** By the word behind the name of a field: `position_gte`, or `position:gte` in json-server 1. */
+/** By suffix of the field name: `position_gte`, or `position:gte` in json-server 1. */
 const COMPARISONS: ReadonlyMap<string, Comparison> = new Map<string, Comparison>([
   ...(['eq', 'ne', 'lt', 'lte', 'gt', 'gte', 'in'] as const).map((word): [string, Comparison] => [word, [word]]),
   ['neq', ['ne']],
@@ -67,7 +67,7 @@ const SEARCH = 'q';
 const DIRECTIONS = ['asc', 'desc'];
 const FOR_API = '; parameters like this are for /api';
 
-/** Makes the parameters of `/api` from what one query string says. */
+/** Translates one query string to parameters of `/api`. */
 class Translation {
   readonly names: PathNames;
   readonly #faults: Fault[];
@@ -85,7 +85,7 @@ class Translation {
     return [];
   }
 
-  /** Another direction than asc and desc is refused, and left out. */
+  /** Refuses and omits directions other than asc and desc. */
   ordered(key: string, field: string, direction: string, given = key): readonly Parameter[] {
     const isDirection = DIRECTIONS.includes(direction.toLowerCase());
     if (!isDirection)
@@ -95,7 +95,7 @@ class Translation {
     return (isDirection ? [field, direction] : [field]).map((value) => ({ key, steps: ['orderBy'], value }));
   }
 
-  /** The parameters of one condition, which the client calls `key`; several values are those of a list. */
+  /** The parameters of the condition that the client calls `key`; several values form a list. */
   compared(key: string, values: readonly string[]): readonly Parameter[] {
     const [path, operator, pattern] = this.comparison(key) ?? [];
     if (path === undefined || operator === undefined)
@@ -103,7 +103,7 @@ class Translation {
     const parameters = (given: readonly string[], ...steps: readonly string[]): readonly Parameter[] =>
       given.map((value) => ({ key, steps, value }));
     if (pattern !== undefined) {
-      // An empty text is in every text.
+      // Every string contains the empty string.
       const texts = values.filter((value) => value !== '').map((text) => pattern.replace('%', () => text));
       return parameters(texts, path, operator);
     }
@@ -112,7 +112,7 @@ class Translation {
     return parameters(values, path, operator);
   }
 
-  /** A name as it stands is that of a field, if there is one. */
+  /** A field with exactly this name takes precedence over a suffix. */
   comparison(key: string): readonly [path: string, ...Comparison] | undefined {
     const start = { names: this.names, followed: 0 };
     const isPath = (text: string): boolean => resolveSubject(start, text, () => undefined, []) !== undefined;
@@ -212,7 +212,7 @@ export const jsonServer: HttpDialect = {
       ...(embedded.length > 0 ? [shownRelations(embedded)] : []),
     ];
   }),
-  /** Version 0 says in `Link` which pages there are, version 1 in the body. */
+  /** Version 0 links other pages in `Link`, version 1 in the body. */
   frame: ({ path }, { target }, { query: { offset, limit: size = 0 }, format, result }) => {
     const { total } = result;
     const search = new URLSearchParams(target.query);
@@ -285,7 +285,7 @@ const JSON_PARAMETERS: Readonly<Record<string, JsonParameter>> = {
 /** The URL limits the keys and items. */
 const JSON_LIMITS = { bodyKeys: Infinity, bodyItems: Infinity, bodyDepth: 32 };
 
-/** Refuses what bodies refuse: repeated keys, and strings that cannot be stored. */
+/** Refuses repeated keys and strings that cannot be stored, as in bodies. */
 function readParameter(key: string, text: string, to: Translation): readonly Parameter[] {
   const parameter = Object.hasOwn(JSON_PARAMETERS, key) ? JSON_PARAMETERS[key] : undefined;
   if (!parameter)
@@ -322,13 +322,13 @@ function filtered(key: string, value: JsonValue, to: Translation): readonly Para
   }
   if (!Array.isArray(value))
     return to.compared(key, [String(value)]).map((parameter) =>
-      // The text "null" is a value like any other.
+      // The string "null" is an ordinary value.
       parameter.steps?.length === 1 ? { ...parameter, steps: [...parameter.steps, 'eq'] } : parameter,
     );
   const values = listIn(value);
   if (values.some((item) => item === null || typeof item === 'object'))
     return refuse(`${quote(key)} has an item that is not a value`);
-  // Nothing is one of no values, and identifiers begin with 1.
+  // An empty list matches nothing: identifiers begin with 1.
   if (values.length === 0) return [{ key, steps: [to.names.type.identifier.name], value: '0' }];
   return to.compared(key, values.map(String));
 }
@@ -342,7 +342,7 @@ export const simpleRest: HttpDialect = {
     const count = 'rows' in result ? result.rows.length : total === undefined ? undefined : Math.max(0, total - offset);
     if (count === undefined) return { headers: {} };
     const range = count === 0 ? '*' : `${offset}-${offset + count - 1}`;
-    // An estimate may be less than what is here.
+    // An estimate may be below the rows on this page.
     const all = total === undefined ? '*' : Math.max(total, count === 0 ? 0 : offset + count);
     return { headers: { 'Content-Range': `${encodeURIComponent(type.path)} ${range}/${all}` } };
   },
