@@ -7,7 +7,7 @@ import { LOCK_TIMEOUT_MS, POOL_SIZE } from './tuning.ts';
 export interface PostgresAddress {
   readonly url: string;
   readonly pool: number;
-  /** false behind a pooler in transaction mode. */
+  /** Must be off behind a pooler in transaction mode. */
   readonly prepared: boolean;
   /** Milliseconds that a write waits for a row. */
   readonly lockTimeout: number;

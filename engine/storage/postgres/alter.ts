@@ -64,7 +64,7 @@ export function alterTable(
       case 'dropColumn':
         return [droppedColumn(edit.name)];
       case 'dropIndex':
-        // Dropping its column has dropped the index.
+        // Dropping its column may have dropped the index.
         return [taskOf('define', `drop index if exists ${quote(edit.name)}`)];
       case 'createIndex':
         return newIndex(edit.index);

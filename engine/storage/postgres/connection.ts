@@ -56,7 +56,7 @@ export class PostgresConnection {
     this.#stop = caller.onGone(() => this.#cancel());
   }
 
-  /** `named` is false for statements that are run once. */
+  /** `named`: false for statements run only once. */
   query(statement: Statement, values: Values, onRow?: OnRow<Row>, named = true): Promise<Answered> {
     if (this.#caller.isGone) return Promise.reject(new CallerGone());
     return this.#isOver ? Promise.reject(lateStatement()) : this.#ask(statement, values, named, onRow);
@@ -92,7 +92,7 @@ export class PostgresConnection {
       else reject(reason);
     };
     this.#running += 1;
-    // Queries of one turn are written together: a write to the socket costs more than most statements.
+    // Corks the socket for a turn: each write to it costs more than most statements.
     const { stream } = this.#client.connection;
     stream.cork();
     process.nextTick(uncork, stream);
@@ -105,7 +105,7 @@ export class PostgresConnection {
   }
 
   async #requestCancel(): Promise<void> {
-    // The server forgets a cancellation that comes before its statement.
+    // The server ignores a cancellation that arrives before its statement.
     if (await cancelStatement(this.#client)) setTimeout(() => this.#cancel(), POLL_INTERVAL_MS).unref();
     else this.#isDiscarded = true;
   }

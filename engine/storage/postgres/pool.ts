@@ -173,7 +173,7 @@ export const READ_SETTINGS: Statement = {
     from (values ${[...required.keys()].map((name) => `(${literal(name)})`).join(', ')}) as wanted (name)`,
 };
 
-/** `applied`: connections have their SETTINGS. */
+/** `applied`: connections have applied SETTINGS. */
 export function requireSettings(rows: readonly Row[], shown: string, applied: boolean): void {
   for (const [setting, value, role, database] of rows) {
     const name = String(setting);

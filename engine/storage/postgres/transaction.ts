@@ -238,7 +238,7 @@ function writeSingle(
   return repeating(attempt, connections, caller);
 }
 
-/** Returns the row of each write that was done; none if the transaction failed: each may succeed alone. */
+/** Returns the row of each write that was done; none if the transaction failed, as each may succeed alone. */
 async function writeTogether(
   connections: Connections,
   statement: Statement,
