@@ -194,7 +194,7 @@ export function openLightList(file: string, onPiece: OnPiece): Snapshot {
 const busy = (cause: unknown): Error => unavailable('busy', cause);
 const unique = (cause: unknown): Error => new ConstraintError('unique', cause);
 const CANNOT_GROW = 'The file of the database cannot grow: its disk, a quota or a limit of the process is full';
-/** Cascades over 1,000 levels fail so: each level is a trigger. */
+/** The error for cascades over 1,000 levels, each a trigger. */
 const TOO_DEEP = 'triggers nested too deep';
 
 const translations: Readonly<Record<string, (cause: unknown) => unknown>> = {
