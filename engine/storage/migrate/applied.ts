@@ -112,7 +112,7 @@ export function appliedModel({ types, joinTables }: Model, dialect: Dialect): Ap
     types: Object.fromEntries([...types.values()].map((type) => [type.name, appliedType(type, dialect)])),
     joins: joinTables.map((table) => appliedJoin(table, dialect)),
   };
-  // Removes undefined members, so that it equals the stored model.
+  // Drops undefined members, as storing and reading does.
   return JSON.parse(JSON.stringify(model)) as AppliedModel;
 }
 
@@ -186,7 +186,7 @@ export interface History {
   readonly state: 'new' | 'current' | 'behind';
   readonly digest: string;
   readonly applied: AppliedModel;
-  /** undefined for a database without tables. */
+  /** Undefined for a database without tables. */
   readonly last: number | undefined;
   readonly own: { readonly number: number; readonly applied: AppliedModel } | undefined;
 }

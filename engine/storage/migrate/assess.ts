@@ -14,13 +14,13 @@ import {
   stepId,
 } from './steps.ts';
 
-/** unclear: an operator must state the intent. blocked: records or objects prevent it. kept: the drop is not allowed. */
+/** unclear: an operator must clarify. blocked: records or objects prevent it. kept: the drop is not allowed. */
 type State = 'ready' | 'allow' | 'unclear' | 'blocked' | 'kept';
 
 interface AffectedRows extends Pick<StepCheck, 'effect' | 'says'> {
   readonly count: number;
   readonly identifiers: readonly number[];
-  /** The seed with which each of these conflicts. */
+  /** The seeds with which these records conflict. */
   readonly seeds?: readonly number[] | undefined;
 }
 

@@ -158,7 +158,7 @@ function rowsUnfit(change: TypeChange, json: string, condition: string, schema: 
   };
 }
 
-/** Rows whose links end in a cycle: those not reachable from any row without the link. */
+/** Rows whose links end in a cycle: no row without the link reaches them. */
 export function rowsInCircles(
   { table, identifier }: Pick<AppliedType, 'table' | 'identifier'>,
   { column }: { readonly column: string },

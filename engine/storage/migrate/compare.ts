@@ -1,4 +1,4 @@
-/** Matches each part of a Model, in its tables, with its applied part. */
+/** Matches the parts of a Model, mapped to its tables, with the applied parts. */
 import { type CheckRule, ruleKey, ruleOf } from '../../model/checks.ts';
 import type { Check, Field, Index, JoinTable, Model, RecordType, Reference, Relation } from '../../model/model.ts';
 import { columnOf } from '../columns.ts';

@@ -48,7 +48,7 @@ export type MigrationEvent =
 export const UNWATCHED: Follower = { caller: NO_CLIENT, report: () => undefined };
 
 export interface Migrating {
-  /** Runs all or nothing. Returns the copy's name. */
+  /** Runs all or nothing. Returns the backup's name. */
   migrate(migration: Migration): Promise<string | undefined>;
   finishMigration(watch: Follower): Promise<void>;
   abandonMigration(watch: Follower): Promise<boolean>;
@@ -112,7 +112,7 @@ export const taskKinds = {
   validate: { stage: 'prepare', lock: 'none', says: 'Check the rows of' },
   index: { stage: 'prepare', lock: 'none', says: 'Build an index of' },
   define: { stage: 'switch', lock: 'all', says: 'Change' },
-  /** SQLite only. */
+  /** Only SQLite runs it. */
   rewrite: { stage: 'switch', lock: 'all', says: 'Work through the rows of' },
   rename: { stage: 'switch', lock: 'all', says: 'Change' },
   settle: { stage: 'switch', lock: 'all', says: 'Change' },

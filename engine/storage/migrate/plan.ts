@@ -136,7 +136,7 @@ function keptModel(
   allowedDrops: ReadonlySet<string>,
 ): { readonly tables: Model; readonly steps: readonly MigrationStep[] } {
   const steps: MigrationStep[] = [];
-  /** Notes the step that would drop a part, and returns whether the part stays. Dropped types cover their parts. */
+  /** Notes the step that would drop a part, and returns whether the part stays. Parts of dropped types need no step. */
   const stays = (step: MigrationStep | undefined): boolean => {
     if (step && allowedDrops.has(stepId(step))) return false;
     if (step) steps.push(step);

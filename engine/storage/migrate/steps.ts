@@ -1,4 +1,3 @@
-/** The steps of a migration as data. */
 import type { JsonValue } from '../../json/json.ts';
 import type { Model } from '../../model/model.ts';
 import type { AppliedModel } from './applied.ts';
