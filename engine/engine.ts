@@ -41,7 +41,7 @@ export interface Engine {
   readonly awaitReader: AwaitReader;
   readonly isDraining: () => boolean;
   ready(): Promise<ModelNumbers>;
-  /** Makes each further response close its connection. */
+  /** Closes each connection after its next response. */
   drain(): void;
   /** Requires that no request is open. */
   close(): Promise<void>;

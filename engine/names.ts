@@ -1,4 +1,4 @@
-/** Default names of paths and tables, titles made from names, and suggestions for misspelled names. */
+/** Default names of paths and tables, titles from names, and suggestions for misspelled names. */
 import { createHash } from 'node:crypto';
 import { distance } from 'fastest-levenshtein';
 import { pluralize } from 'inflection';

@@ -171,7 +171,7 @@ export const answerTooLong = (cause?: unknown): Problem =>
     { cause },
   );
 
-/** The service or command cannot start; the message is for the operator. */
+/** The service or command cannot start; its message is for the operator. */
 export class StartError extends Error {
   override readonly name: string = 'StartError';
 }
