@@ -26,7 +26,7 @@ export interface Field extends Shape {
   readonly required: boolean;
   readonly nullable: boolean;
   readonly readOnly: boolean;
-  /** Its values must not appear in messages and logs. */
+  /** Messages and logs must not contain its values. */
   readonly sensitive: boolean;
   readonly unique: boolean;
   readonly index: boolean;
@@ -35,7 +35,7 @@ export interface Field extends Shape {
   readonly multiline: boolean;
   /** Titles of `enum` values, by the value as text. */
   readonly valueTitles: ReadonlyMap<string, string>;
-  /** Column of case-folded texts; other instances or unique indexes may need it even if not `caseless`. */
+  /** Column of case-folded strings; other instances or unique indexes may need it even if not `caseless`. */
   readonly folded: string | undefined;
   readonly renamedFrom: string | undefined;
   readonly column: string;
@@ -161,7 +161,7 @@ export interface RecordType {
   /** Generated fields known only to other instances: the service fills them in, requests cannot see them. */
   readonly hidden: readonly Field[];
   readonly relations: ReadonlyMap<string, Relation>;
-  /** The foreign keys of this type's table, hidden ones included. */
+  /** Foreign keys of this type's table, including undeclared ones. */
   readonly references: readonly Reference[];
   /** Foreign keys of any table to this table. */
   readonly referrers: readonly { readonly type: RecordType; readonly reference: Reference }[];
@@ -178,7 +178,7 @@ export interface RecordType {
   readonly seed: readonly JsonObject[];
 }
 
-/** The field that names a record: the descriptor's, else the first unique text, else the first text. */
+/** The field that names a record: the descriptor's label, else the first unique string, else the first string. */
 export function labelAmong({ label }: RecordType, shown: readonly Field[]): Field | undefined {
   if (label && shown.includes(label)) return label;
   const texts = shown.filter(isLabel);
