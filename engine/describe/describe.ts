@@ -108,10 +108,10 @@ export function describeRelation(relation: Relation): JsonObject {
   });
 }
 
-/** Indexes that no field or default order implies, by member. */
+/** Indexes that no field or default order implies, as names. */
 function groups({ indexes, order, relations }: RecordType, unique: boolean): JsonValue {
   const names = ({ members }: Index): readonly string[] => members.map(({ name }) => name);
-  // Some relations may be hidden.
+  // The token may hide relations.
   const isNamed = (member: Index['members'][number]): boolean => !('link' in member) || relations.has(member.name);
   const ordered = order.flatMap(({ field }) => field?.name ?? []).join();
   return indexes
@@ -134,7 +134,7 @@ function describeVariants({ variants, defaultVariant, fields }: RecordType): Jso
 
 export function mermaidOf(model: Model): string {
   const types = [...model.types.values()];
-  // References to hidden types are omitted.
+  // Omits references to hidden types.
   const columns = types.flatMap((type) =>
     type.references
       .filter(({ target }) => model.types.get(target.name) === target)
