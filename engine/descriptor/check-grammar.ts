@@ -108,7 +108,7 @@ function textFinding(
   return finding(fault.code, [...path, propertyName], fault.message, 'key');
 }
 
-/** The subject of a message: a key, or an item of the list with that key. */
+/** The subject of a message: a key, or an item of the list at a key. */
 function subject(path: YamlPath): string {
   const key = path.findLast((step) => typeof step === 'string');
   if (key === undefined) return 'the descriptor';
@@ -203,7 +203,7 @@ function unknownKey(key: string, known: readonly string[], path: YamlPath): Gram
   return finding('unknown-key', [...path, key], message, 'key');
 }
 
-/** Advice for a field or items written as only their type, and for a group written as a list. */
+/** Advice for a field or items written as only their type, and for groups without inner brackets. */
 function memberMeant(path: YamlPath, given: unknown, descriptor: JsonValue): string {
   const [section, ...steps] = path;
   if (typeof given !== 'string') return '';

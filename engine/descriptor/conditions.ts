@@ -1,4 +1,4 @@
-/** The conditions of checks: which fields they compare, and with what. */
+/** The conditions of checks: fields, operators and operands. */
 import type { OperatorName } from '../field-types/field-type.ts';
 import { isObject, type JsonValue } from '../json/json.ts';
 import type { ConditionsDescriptor } from './descriptor.ts';
@@ -72,7 +72,7 @@ function comparison(
     : [];
 }
 
-/** Advice for an operand that cannot be a value, such as null or a list; otherwise the empty string. */
+/** Advice for an operand that cannot be a value, such as null or a list; else the empty string. */
 export function operandHint(operator: string | number | undefined, operand: unknown): string {
   if (operand === null) return `; for null, write { null: ${operator === 'ne' ? 'false' : 'true'} }`;
   return Array.isArray(operand) ? '; for one of several values, write { in: [a, b] }' : '';

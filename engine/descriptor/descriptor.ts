@@ -109,7 +109,7 @@ export interface Descriptor {
   readonly seed?: readonly JsonObject[];
 }
 
-/** The largest identifier that a client or a seed may choose; the sequence continues after it. */
+/** The largest identifier that a client or a seed can choose; the sequence continues after it. */
 export const MAX_GIVEN_IDENTIFIER = 2 ** 52;
 
 /** The default for the time of the request. */
@@ -158,7 +158,7 @@ export function deletionOf(
   return parent?.owned ? 'cascade' : (belongsTo?.onDelete ?? DEFAULTS.onDelete);
 }
 
-/** Column of case-folded texts. No field or relation can have this name. */
+/** Column of case-folded strings. No field or relation can have this name. */
 export const foldedColumn = (field: string): string => generatedName(`${field}$folded`);
 
 export const ownColumn = (relation: string): string => `${relation}_id`;

@@ -124,7 +124,7 @@ export interface RelationEnd {
 export interface Schema extends Pairing<RelationEnd> {
   readonly types: readonly TypeDraft[];
   readonly byName: ReadonlyMap<string, TypeDraft>;
-  /** Every file names its type; otherwise a missing type may just be unreadable. */
+  /** Whether every file names its type: otherwise, a missing type may be unreadable. */
   readonly allNamed: boolean;
   readonly sides: readonly RelationEnd[];
   sidesOf(type: TypeDraft): readonly RelationEnd[];
@@ -150,8 +150,8 @@ export interface DescriptorFile extends FileLocator {
 }
 
 /**
- * Removes what `errors` report: a faulty field or relation becomes a field of any value. A Model can be made
- * of them, whose checks find the faults of all other parts.
+ * Removes what `errors` report: a faulty field or relation becomes a field of any value. Checks of
+ * a Model of the result find the faults of all other parts.
  */
 export function withoutFaults(
   schema: Schema,

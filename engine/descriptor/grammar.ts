@@ -50,7 +50,7 @@ export const itemWords = owners('Item');
 export const relationWords = owners('Relation');
 export const relationKinds = variantsOf('Relation');
 
-/** The field types that take each word of `generated`. */
+/** The field types that accept each value of `generated`. */
 export const generatedBy = byKey(
   variantsOf('Field').flatMap((type) => {
     const words = keysOf(`${type}Field`)['generated']?.['enum'];
@@ -128,7 +128,7 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   message: 'error msg',
 };
 
-/** The words of descriptors by synonym. */
+/** Words of the grammar, by synonym. */
 const MEANT = new Map<string, readonly string[]>();
 for (const [word, others] of Object.entries(SYNONYMS))
   for (const other of others.split(' ')) MEANT.set(other, [...(MEANT.get(other) ?? []), word]);

@@ -46,7 +46,7 @@ export const finding = (
   unquoted?: Unquoted,
 ): Finding => ({ code, path, at, message, unquoted });
 
-/** Advice for the end of a message; may be empty. `written`: the value in the file. */
+/** Advice to end a message; may be empty. `written`: the value in the file. */
 export function inQuotes({ value, accepts }: Unquoted, written: string): string {
   const text = [written, String(value)].find(accepts);
   return text === undefined ? '' : `; write it in quotes: ${quoted(text)}`;

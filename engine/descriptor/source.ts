@@ -213,7 +213,7 @@ function reportedErrors(errors: readonly YAMLError[], lines: LineCounter): reado
   return reported.slice(0, MAX_YAML_FAULTS);
 }
 
-/** The parser's most common errors in plain words. */
+/** Plain messages for the parser's most common errors. */
 const explained: Partial<Record<YAMLError['code'], readonly [DiagnosticCode, string]>> = {
   MULTIPLE_DOCS: ['several-documents', 'a second document begins here; put each descriptor into its own file'],
   RESOURCE_EXHAUSTION: ['yaml-syntax', 'the YAML is nested too deeply'],

@@ -1,4 +1,4 @@
-/** Names, paths, items of an order and patterns: formats of the JSON Schema. */
+/** Formats of the JSON Schema: names, paths, items of an order, patterns. */
 import { patternFault } from '../field-types/patterns.ts';
 import type { DiagnosticCode } from '../diagnostic.ts';
 import type { JsonObject } from '../json/json.ts';
@@ -15,7 +15,7 @@ const PATH = /^[a-z0-9][A-Za-z0-9_-]*$/;
 /** Keys of requests, reserved in this case only; then words reserved in any case, such as PostgreSQL's system columns. */
 const RESERVED = /^(limit|orderBy|__proto__)$/;
 const RESERVED_ANY_CASE = /^(_open|asc|desc|xmin|xmax|cmin|cmax|ctid|tableoid)$/i;
-/** Every JavaScript object has these properties, so clients could not detect a field. */
+/** Every JavaScript object has these properties, even without such a field. */
 const INHERITED: ReadonlySet<string> = new Set(Object.getOwnPropertyNames(Object.prototype));
 /** A database would refuse such a table, or the table would shadow an internal one. */
 const RESERVED_TABLE = /^(_records_|sqlite_|pg_|pragma_|(json_each|json_tree|dbstat)$)/i;
@@ -59,7 +59,7 @@ export function pathFault(text: string): TextFault | undefined {
   };
 }
 
-/** The field of `position desc`; undefined if that is malformed. */
+/** The field of `position desc`; undefined if malformed. */
 export const orderField = (item: string): string | undefined => /^([^ ]+)(?: (?:asc|desc))?$/.exec(item)?.[1];
 
 function orderFault(text: string): TextFault | undefined {
@@ -95,7 +95,7 @@ export function unquoted(type: unknown, value: unknown, accepts: Unquoted['accep
   return isOther ? { value, accepts } : undefined;
 }
 
-/** The end of a message about a value that does not match the schema; may be empty. */
+/** A suggestion that ends a message about an invalid value; may be empty. */
 export function hint({ type, minimum, maximum }: JsonObject, value: unknown): string {
   if (typeof value !== 'string') return '';
   if (type === 'array') return `; write [${value}]`;

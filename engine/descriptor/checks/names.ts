@@ -37,7 +37,7 @@ function* nameConflicts(claims: Iterable<NameClaim>): Generator<TypeFinding, voi
 }
 
 const SECTIONS = ['fields', 'relations'] as const;
-/** The dialects give every identifier this name. */
+/** The dialects show every identifier under this name. */
 const ID = 'id';
 
 export const checkNames: SchemaCheck = function* ({ types }) {
@@ -64,7 +64,7 @@ export const checkNames: SchemaCheck = function* ({ types }) {
 /** PostgreSQL allows 1,600; a migration adds columns before it drops others. */
 const MAX_COLUMNS = 1500;
 
-/** Relations of any type may add columns to a table. */
+/** Counts columns: relations of any type can add them. */
 export const checkColumns: SchemaCheck = function* (schema) {
   const foreign = Map.groupBy(
     schema.sides.flatMap((side) => foreignColumn(side, schema) ?? []),

@@ -156,7 +156,7 @@ export const checkRequiredCycles: SchemaCheck = function* (schema) {
 const required = (type: TypeDraft, schema: Schema): readonly RelationEnd[] =>
   schema.sidesOf(type).filter(({ relation }) => relation.kind === 'belongsTo' && relation.required === true);
 
-/** From a type back to itself, breadth first; may be empty. */
+/** The shortest path from a type to itself; empty if there is none. */
 function shortestCycle(start: TypeDraft, schema: Schema): readonly RelationEnd[] {
   const seen = new Set<TypeDraft>();
   const ways: (readonly RelationEnd[])[] = required(start, schema).map((side) => [side]);
@@ -170,7 +170,7 @@ function shortestCycle(start: TypeDraft, schema: Schema): readonly RelationEnd[]
   return [];
 }
 
-/** Types that no request can reach. */
+/** Reports types that no request can reach. */
 export const checkReachability: SchemaCheck = function* ({ types, sides, allNamed }) {
   // A relation with an unknown target could refer to any type.
   if (!allNamed || !types.every(isClear) || sides.some(({ target }) => !target)) return;
