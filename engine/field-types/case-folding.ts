@@ -37,7 +37,7 @@ const ASCII = /^[\0-\x7f]*$/;
 const JOINING = String.raw`\p{M}\u1160-\u11ff`;
 /** Normalization is quadratic in the combining marks of a letter: a letter with this many loses them all. */
 export const MAX_COMBINING_MARKS = 255;
-/** A letter with too many has at least this many in a row: a composed letter contains up to three more. */
+/** A letter with too many has this many in a row: its composed base contains up to three more. */
 export const MANY_COMBINING_MARKS = 250;
 const MANY_MARKS = new RegExp(`[${JOINING}]{${MANY_COMBINING_MARKS}}`, 'u');
 const EXCESS_MARKS = new RegExp(`[${JOINING}]{${MAX_COMBINING_MARKS},}`, 'gu');

@@ -4,7 +4,7 @@ import { asWritten, NOT_STRINGS, postgresText, textColumn } from './columns.ts';
 
 const DAY = 86_400_000;
 
-/** Whether the day exists, in a year from 0001: Date.parse alone would turn February 30 into March 2. */
+/** Whether the day exists, in a year from 0001: Date.parse would turn February 30 into March 2. */
 export function isDate(text: string): boolean {
   const time = Date.parse(`${text}T00:00:00Z`);
   return (
@@ -27,7 +27,7 @@ export const sortable = (text: string): string => inUtc(text).slice(0, -1);
 /** SQL whose result does not depend on settings of the session. */
 const postgresDate = (column: string, format: string): string => `to_char((${column})::date, '${format}')`;
 
-/** SQL for a date as text in PostgreSQL. */
+/** SQL for a date in PostgreSQL, as text. */
 export const dateText = (column: string): string => postgresDate(column, 'YYYY-MM-DD');
 
 export const date: FieldType = {

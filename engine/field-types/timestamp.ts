@@ -12,7 +12,7 @@ const WRITTEN = new RegExp(PATTERN);
 const MINUTE = 60_000;
 const [EARLIEST, LATEST] = [Date.parse('0001-01-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59.999Z')];
 
-/** The pattern alone would accept February 30, and times in the year 0 or 10000 in UTC. */
+/** The pattern would accept February 30, and times in the year 0 or 10000 in UTC. */
 export function isPointInTime(text: string): boolean {
   if (!WRITTEN.test(text) || !isDay(text.slice(0, 10))) return false;
   const time = Date.parse(text);

@@ -1,4 +1,4 @@
-/** Functions for SQLite: its sum() would round decimals and overflow with integers, and its min() and max() compare texts. */
+/** Functions for SQLite: its sum() would round decimals and overflow with integers, and its min() and max() compare strings. */
 import { sortable } from './date.ts';
 import type { SqlValue } from './field-type.ts';
 

@@ -1,4 +1,4 @@
-/** The Unicode Character Database 15.1.0, in hexadecimal code points. A later version needs a migration of stored texts. */
+/** The Unicode Character Database 15.1.0, in hexadecimal code points. A later version requires a migration of stored strings. */
 
 /** CaseFolding.txt, status C: `41-5a>61` folds A to a, B to b, and so on; `100-12e/2>101` every second code point. */
 export const SINGLE_FOLDINGS = `
