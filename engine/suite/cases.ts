@@ -99,7 +99,7 @@ function creations(add: AddCase, type: RecordType): void {
     );
 }
 
-/** Whether the linked record can have only one link. */
+/** Whether the linked record can have only one such link. */
 const isUniqueLink = (link: Relation['link']): boolean => link.at !== 'join' && link.reference.unique;
 
 /** Expects refusal of a second record with the same unique values; an upsert finds the first. */
@@ -187,7 +187,7 @@ function badItems(field: Field): readonly JsonValue[] {
   return items && isFree ? [...limitsOf(items, items.type).beyond, ...items.type.bad(items)].slice(0, 5) : [];
 }
 
-/** Values of read-only fields that differ from those of a new record. */
+/** Values of read-only fields that differ from a new record's. */
 const otherFixedValues = (type: RecordType): JsonObject =>
   valuesOf(
     type.defaultVariant.fields.filter((field) => field.readOnly && !field.generated),
@@ -350,7 +350,7 @@ function variantCases(add: AddCase, type: RecordType, variant: Variant): void {
 const isLinkable = ({ owned, link, target }: Relation): boolean =>
   target.identifier.inRecord && !(owned && link.at !== 'join');
 
-/** Whether the related record cannot exist without this one. */
+/** Whether the related record cannot exist without this record. */
 const staysLinked = ({ owned, inverse, link }: Relation): boolean =>
   inverse?.owned === true || (link.at === 'target' && link.reference.required && !owned);
 
@@ -380,7 +380,7 @@ function relationCases(add: AddCase, relation: Relation): void {
   const valueOf = (record: JsonValue): JsonValue => (toMany ? [record] : record);
   const at = (...steps: BodyPath): BodyPath => (toMany ? [name, 0, ...steps] : [name, ...steps]);
 
-  /** A POST with this value of the relation: shown in the response, or refused. */
+  /** Adds a case: POST shows or refuses this value of the relation. */
   const post = (
     text: string,
     isPossible: boolean,

@@ -1,4 +1,4 @@
-/** Sends the requests of cases, compares the responses, and removes the records that they made. */
+/** Sends the requests of cases, compares the responses, and removes the created records. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { isObject, type JsonObject, type JsonValue, parsedJson } from '../json/json.ts';
@@ -10,7 +10,7 @@ export interface Request {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: JsonValue;
-  /** Sent as it is, instead of `body`. */
+  /** Sent unchanged instead of `body`. */
   readonly text?: string;
   /** Sent instead of the token of the run. */
   readonly token?: 'none' | 'unknown' | 'reader';
@@ -47,7 +47,7 @@ export const condition = (steps: readonly string[], value: unknown): string =>
 export const among = ({ identifier }: RecordType, ids: readonly number[]): string =>
   `?${ids.map((id) => condition([identifier.name, 'in'], id)).join('&')}`;
 
-/** For types that require If-Match. */
+/** Headers for types that require If-Match. */
 export const guard = ({ preconditions }: RecordType): Pick<Request, 'headers'> =>
   preconditions === 'required' ? { headers: { 'if-match': '*' } } : {};
 
@@ -247,7 +247,7 @@ function createTracker({ types }: Model) {
   return { made, remember };
 }
 
-/** Repeats, since a record may prevent the deletion of another one. */
+/** Repeats, since a record can prevent the deletion of another. */
 async function remove(records: readonly Address[], send: Send): Promise<void> {
   let left = records.filter(({ type }) => type.operations.has('delete')).toReversed();
   for (let before = Infinity; left.length > 0 && left.length < before;) {

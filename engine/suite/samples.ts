@@ -1,4 +1,4 @@
-/** Bodies made of samples of the field types, the records that a case needs, and how responses show them. */
+/** Bodies from samples of the field types, the records that a case needs, and the expected responses. */
 import { foldedValue } from '../field-types/case-folding.ts';
 import { listed, numeric, type Shape } from '../field-types/field-type.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
@@ -37,7 +37,7 @@ const isAlone = ({ indexes }: RecordType, field: Field): boolean =>
   field.unique ||
   indexes.some(({ unique, members }) => unique && members.every((one) => 'column' in one) && members[0] === field);
 
-/** Whether the samples of a unique field are so few that another record may have them. */
+/** Whether a unique field has so few samples that another record may have them. */
 export const isScarce = (type: RecordType): boolean =>
   [...type.fields.values()].some((field) => {
     const values = Array.from({ length: 20 }, (_, seed) => field.type.good(field, seed));
@@ -220,7 +220,7 @@ function created(type: RecordType, id: number, given: JsonObject, include: reado
 export const idOf = ({ identifier }: RecordType, id: JsonValue): JsonObject =>
   identifier.inRecord ? { [identifier.name]: id } : {};
 
-/** Related records are shown without their relations. */
+/** Responses omit the relations of related records. */
 function withoutRelations({ target }: Relation, value: JsonValue): JsonValue {
   const plain = (one: JsonValue): JsonValue =>
     isObject(one) ? Object.fromEntries(Object.entries(one).filter(([name]) => !target.relations.has(name))) : one;

@@ -1,6 +1,6 @@
 /**
- * All cases of a model: those of each record type (cases.ts), and here one table of requests that are sent to one type. What
- * a case expects follows from simple rules, such as "a POST shows the values of its body"; nothing simulates the database.
+ * All cases of a model: the cases of each record type (cases.ts), and here a table of requests to one type. Expectations
+ * follow from simple rules, such as "a POST shows the values of its body"; nothing simulates the database.
  */
 import type { Operation } from '../descriptor/descriptor.ts';
 import { type JsonObject, pointer } from '../json/json.ts';
@@ -215,7 +215,7 @@ async function newRecord(context: Context, type: RecordType): Promise<{ readonly
   return { NEW, TAG: headers['etag'] ?? '' };
 }
 
-/** Cases of several requests. */
+/** Cases with several requests. */
 function scenes(add: AddCase, type: RecordType): void {
   const { name: key, inRecord } = type.identifier;
   const [list, one] = [collection(type), item(type, '{id}')];
