@@ -1,11 +1,11 @@
-/** Admission: the host of a request, the site that sends it, its client and the rate. */
+/** Admits requests by host, sending site, client address and rate. */
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 import { shortened } from '../names.ts';
 import { Problem } from '../problem.ts';
 import { workerNumber } from '../process.ts';
 
-// Hosts and sites. Without tokens, a page of another site could read and write like a person at this machine.
+// Hosts and sites. Without tokens, a page of another site could read and write like a local user.
 
 interface AdmissionOptions {
   readonly guarded: boolean;
@@ -15,7 +15,7 @@ interface AdmissionOptions {
   readonly cors: { allows(origin: string): boolean };
 }
 
-/** Checks the host and site of a request; of agents in a host application too, where DNS rebinding could reach them. */
+/** Checks the host and site of a request; for agents also in host applications: DNS rebinding could reach them. */
 export const createAdmission =
   (options: AdmissionOptions, isForAgents = false) =>
   (request: IncomingMessage): void => {
@@ -24,7 +24,7 @@ export const createAdmission =
     if (isForAgents || !guarded) refuseOtherSites(request, options);
   };
 
-/** Hosts that no name server resolves, and so no site can point at this machine (DNS rebinding). */
+/** Hosts that need no DNS, so that no site can point them here (DNS rebinding). */
 const FIXED = /^(?:\[[^\]]+\]|\d{1,3}(?:\.\d{1,3}){3}|(?:.+\.)?localhost)$/;
 
 function refuseOtherHosts({ headers }: IncomingMessage, { allowedHosts, publicUrl }: AdmissionOptions): void {
@@ -39,7 +39,7 @@ function refuseOtherHosts({ headers }: IncomingMessage, { allowedHosts, publicUr
   );
 }
 
-/** By Fetch Metadata, which browsers send to https and to this machine, else by Origin or Referer. */
+/** Uses Fetch Metadata, which browsers send to https and localhost, else Origin or Referer. */
 function refuseOtherSites(request: IncomingMessage, { cors, publicUrl }: AdmissionOptions): void {
   const { origin, referer = '', 'sec-fetch-site': site } = request.headers;
   if (origin !== undefined && cors.allows(origin)) return;
@@ -86,7 +86,7 @@ export function createAddressOf(trustedProxies: readonly string[]): AddressOf {
   }
   return (request) => {
     let client = peerOf(request);
-    // Each proxy appends the address of its peer.
+    // Each proxy appends its peer's address.
     const forwarded = String(request.headers['x-forwarded-for'] ?? '').split(',');
     while (isIP(client) > 0 && trusted.check(client, familyOf(client))) {
       const before = addressIn(forwarded.pop() ?? '');
@@ -103,7 +103,7 @@ function addressIn(text: string): string | undefined {
   return isIP(address) > 0 ? address : undefined;
 }
 
-/** Sockets for both versions show an IPv4 address in IPv6 notation. */
+/** Dual-stack sockets report IPv4 addresses in IPv6 notation. */
 const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '');
 
 /** The IPv4 address, or the /64 network of an IPv6 address. */

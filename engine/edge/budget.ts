@@ -1,6 +1,6 @@
 /**
- * The memory budget of bodies, pages, unsent responses and pipelined requests. When it is used up, it cuts off the responses
- * that wait longest for their readers, then refuses requests. Only small requests get the last eighth.
+ * The memory budget of bodies, pages, unsent responses and pipelined requests. If exhausted, it cuts off the responses
+ * that wait longest for their readers, then refuses requests. The last eighth is for small requests.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -20,7 +20,7 @@ export class Budget {
     this.limit = limit;
   }
 
-  /** Throws `overloaded` if not enough bytes are left, `content-too-large` if there never are; `cutOff` frees bytes that are in memory already. */
+  /** Throws `overloaded` if too few bytes are free, `content-too-large` above the limit; `cutOff` frees bytes already in memory. */
   take(bytes: number, cutOff?: () => void): Share {
     return new Share(this, bytes, cutOff);
   }
@@ -46,7 +46,7 @@ export class Share {
     const most = isLarge ? limit - limit / 8 : limit;
     if (!this.#cutOff) {
       if (this.bytes + more > most) throw tooMuchAtOnce(this.bytes + more, most);
-      // Cut nobody off if it would not fit anyway.
+      // Cut off no client if that frees too little.
       if (used - keptBytes + more > most)
         throw new Problem('overloaded', 'There is not enough memory for this request right now; try again in a second');
     }
@@ -59,7 +59,7 @@ export class Share {
     }
   }
 
-  /** Gives back all but this many bytes. */
+  /** Releases all but this many bytes. */
   shrink(most: number): void {
     this.#count(Math.min(most - this.bytes, 0));
   }
@@ -88,17 +88,17 @@ const tooMuchAtOnce = (bytes: number, most: number): Problem =>
       'Send fewer records at once; if the response is what is long, leave parts of it out with fields=, include= or Prefer: return=minimal',
   );
 
-// Unsent responses stay in memory for a limited time, and within the budget.
+// Unsent responses: limited by time and budget.
 
 /** Bytes a second that a client must read. */
 const SLOWEST = 32 * 1024;
 
-/** Resets the connection if the client does not read what was written in time; `least` bytes wait elsewhere, such as in middleware. Returns a function that ends the wait. */
+/** Resets the connection if the client does not read the response in time; `least`: bytes buffered elsewhere, as in middleware. Returns a function that cancels this. */
 export type AwaitReader = (request: IncomingMessage, response: ServerResponse, least?: number) => () => void;
 
 export function createSlowReaders(timeout: number, budget: Budget): AwaitReader {
   return ({ socket }, response, least = 0) => {
-    // The response itself holds what waits behind other responses of its connection.
+    // Behind other responses of the connection, a response buffers its own data.
     const length = Math.max(least, response.writableLength);
     if (length === 0 || socket.destroyed) return () => undefined;
     const giveUp = (): void => disconnect(socket);
@@ -109,13 +109,13 @@ export function createSlowReaders(timeout: number, budget: Budget): AwaitReader 
       response.off('timeout', giveUp).off('close', stop);
       share.release();
     };
-    // The timeout of the socket, which the next request resets.
+    // The socket's timeout; the next request resets it.
     response.setTimeout(timeout).once('timeout', giveUp).once('close', stop);
     return stop;
   };
 }
 
-/** A reset drops what the system has not sent yet. */
+/** A reset discards the kernel's unsent data. */
 export function disconnect(socket: Socket): void {
   const isPlain = socket.remoteAddress !== undefined && !('encrypted' in socket);
   if (isPlain) socket.resetAndDestroy();

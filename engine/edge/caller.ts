@@ -1,4 +1,4 @@
-/** The client that waits for some work: long work stops when its client has gone. */
+/** The client that waits for a result: long work stops once it has disconnected. */
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Caller {
@@ -7,7 +7,7 @@ export interface Caller {
   readonly most: number;
   /** Reserves memory; throws like `Budget.take`. */
   take(bytes: number): void;
-  /** Starts a savepoint; the returned function releases what was taken since. */
+  /** Starts a savepoint; the returned function releases later bytes. */
   drawing?(): () => void;
   /** The position in the database's log that the client has seen. */
   readonly position?: string | undefined;
@@ -16,12 +16,12 @@ export interface Caller {
   onGone(listener: () => void): () => void;
 }
 
-/** The position of the last write in the database's log: later reads, of replicas too, see the write. */
+/** The last write's position in the database's log: later reads, even from replicas, see it. */
 export interface Position {
   last: string | undefined;
 }
 
-/** For commands and the start, which always run to the end. */
+/** For commands and startup, which never stop early. */
 export const NO_CLIENT: Caller = Object.freeze({
   isGone: false,
   origin: '',
