@@ -1,4 +1,4 @@
-/** Clients are known by bearer tokens (RFC 6750). The file of tokens is followed while the service runs. */
+/** Identifies clients by bearer tokens (RFC 6750), and watches the file of tokens. */
 import { readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
@@ -15,7 +15,7 @@ import { type Grant, grantOf, parseGrants } from './tokens.ts';
 export interface Access {
   /** Throws `unauthorized`. */
   grantOf(request: IncomingMessage): Grant;
-  /** undefined without a known token. */
+  /** undefined without a valid token. */
   nameOf(request: IncomingMessage): string | undefined;
   close(): void;
 }
@@ -24,18 +24,18 @@ type AccessSettings = Pick<Settings, 'tokens' | 'tokensFile'>;
 
 export interface Reports {
   readonly changed: (grants: readonly Grant[]) => void;
-  /** Why lines of the file give no access. */
+  /** Reports invalid lines of the file. */
   readonly refused: (faults: readonly string[]) => void;
 }
 
-/** A change is seen by two polls, so within two seconds. */
+/** Two polls must see a change: it takes effect within two seconds. */
 const POLL_MS = 500;
 const BEARER = /^Bearer +([\w.~+/-]+=*) *$/i;
 const BEARER_SCHEME = /^Bearer(?: |$)/i;
 
 export const isGuarded = ({ tokens, tokensFile }: AccessSettings): boolean => tokens !== '' || tokensFile !== '';
 
-/** Throws a StartError if the tokens cannot be read, or have faults. */
+/** Throws a StartError if the tokens are unreadable or invalid. */
 export function openAccess({ tokens, tokensFile: file }: AccessSettings, reports: Reports): Access {
   const unreadable = `TOKENS_FILE is "${file}", which cannot be read`;
   const parsed = (text = '') => parseGrants({ name: file, text }, { name: 'TOKENS', text: tokens });
@@ -47,13 +47,13 @@ export function openAccess({ tokens, tokensFile: file }: AccessSettings, reports
     reports.refused([
       `${file === '' ? 'TOKENS has' : `TOKENS_FILE is "${file}", which has`} no tokens: nobody has access`,
     ]);
-  // A pipe can only be read once.
+  // A pipe can be read only once.
   const isFollowed = text !== undefined && statSync(file).isFile();
   // A change counts only if two polls find it: an editor may empty the file before writing it.
   const stop = isFollowed
     ? followSettled(text, { look: () => readFile(file, 'utf8').catch(reasonOf), every: POLL_MS, changed: reload })
     : undefined;
-  // The log asks when the request is over, and its token may have been revoked meanwhile.
+  // The log needs the name after the request, when the token may have been revoked.
   const resultOf = memoized(({ headers }: IncomingMessage) => identified(headers.authorization, grants));
   return {
     grantOf: (request) => {
@@ -68,7 +68,7 @@ export function openAccess({ tokens, tokensFile: file }: AccessSettings, reports
     close: () => void stop?.(),
   };
 
-  /** A file that cannot be read has no tokens: removing it revokes all. */
+  /** An unreadable file has no tokens: removing it revokes all. */
   async function reload(): Promise<void> {
     const unread: string[] = [];
     const found = await readFile(file, 'utf8').catch((error: unknown) => {
@@ -111,7 +111,7 @@ export interface Client {
   /** null without tokens. */
   readonly tokenName: string | null;
   readonly model: Model;
-  /** The types and operations that the client may see; the same object for all clients with equal rights. */
+  /** The types and operations visible to the client; one object for all clients with equal rights. */
   seen(): Model;
   serviceOf(type: RecordType): Service;
   readonly routes: RoutesByRoot;
@@ -124,7 +124,7 @@ export interface Clients {
   readonly unrestricted: Client;
 }
 
-/** Models that are kept, with the documents about them. */
+/** Cached models, with their documents. */
 const MOST_KEPT = 16;
 
 type Make = (rights: Rights, tokenName: string | null) => Pick<Client, 'serviceOf' | 'routes'>;

@@ -3,9 +3,9 @@ import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Granted, TypeNames } from '../model/rights.ts';
 
 export interface Grant extends Granted {
-  /** Stands in logs, unlike the token. */
+  /** For logs; the token is secret. */
   readonly name: string;
-  /** SHA-256: a token has 256 random bits, so a slow hash is not needed. */
+  /** SHA-256: a token of 256 random bits needs no slow hash. */
   readonly hash: Buffer;
 }
 
@@ -33,8 +33,8 @@ interface TokenSource {
 }
 
 /**
- * Lines that share a name or a hash give no access: a line meant to replace the other would have no effect. Faults do not
- * show the line, which may contain a token.
+ * Lines that share a name or a hash give no access: a line meant to replace another would have no effect. Faults omit
+ * the line: it may contain a token.
  */
 export function parseGrants(...sources: readonly TokenSource[]) {
   const faults: string[] = [];
@@ -57,7 +57,7 @@ export function parseGrants(...sources: readonly TokenSource[]) {
   return { grants, faults };
 }
 
-/** Lines and, between semicolons, entries, without comments. */
+/** Splits at line breaks and semicolons, without comments. */
 const entriesOf = ({ name, text }: TokenSource): readonly { readonly location: string; readonly text: string }[] =>
   text.split('\n').flatMap((line, index) => {
     if (line.trim().startsWith('#')) return [];
