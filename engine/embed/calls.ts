@@ -1,4 +1,4 @@
-/** Records in process: operations with values, with the same checks, transactions and problems as over HTTP. */
+/** Record operations in process, with the same checks, transactions and problems as over HTTP. */
 import type { Client } from '../access/access.ts';
 import { COUNT_MODES } from '../descriptor/descriptor.ts';
 import type { Budget } from '../edge/budget.ts';
@@ -40,12 +40,11 @@ export interface Call {
   readonly id?: number | string | undefined;
   readonly options: ListOptions & UpdateOptions & CreateOptions & Omit<SummaryOptions, 'count'>;
   readonly body?: object | undefined;
-  /** Reports what the write would do, and changes nothing. */
   readonly isDryRun?: boolean;
 }
 
 export interface CallResult {
-  /** JSON text of the record, the array of records or groups, or the dry run's report; undefined if a retry finds the record gone. */
+  /** JSON of a record, an array of records or groups, or a dry-run report; undefined if a retry finds the record deleted. */
   readonly json: string | undefined;
   readonly tag?: string | undefined;
   readonly total?: number | undefined;
@@ -53,19 +52,19 @@ export interface CallResult {
   readonly previous?: string | undefined;
 }
 
-/** Calls of this process draw on the memory budget, as clients do. */
+/** In-process calls share the memory budget of HTTP clients. */
 export function inProcessCalls(budget: Budget, served: () => Client) {
   const running = new Set<Promise<unknown>>();
   const position: Position = { last: undefined };
   let isClosed = false;
   const run = async (type: string, name: CallName, call: Call): Promise<CallResult> => {
-    // Programs without types pass null as well, which is refused by name.
+    // Untyped callers may pass null, which parametersOf refuses.
     const signal = (call.options as Call['options'] | null)?.signal;
     const caller = new BudgetCaller(budget, position, signal === undefined ? NO_CLIENT : callerUntil(signal));
     try {
       return await serveCall(served, type, name, call, caller);
     } catch (error) {
-      // CallerGone is about connections: programs get their signal's reason.
+      // There is no connection here: throws the signal's reason.
       if (error instanceof CallerGone) throw signal?.reason;
       const word = (fault: Fault): Fault => ({ ...fault, message: inOptions(fault.message, HEADERS) });
       return await reworded(() => Promise.reject(error), word);
@@ -81,7 +80,7 @@ export function inProcessCalls(budget: Budget, served: () => Client) {
       running.add(ended);
       return result;
     },
-    /** Refuses new calls, and waits for those that have begun. */
+    /** Refuses new calls, and waits for running calls. */
     close: async (): Promise<void> => {
       isClosed = true;
       await Promise.all(running);
@@ -89,7 +88,7 @@ export function inProcessCalls(budget: Budget, served: () => Client) {
   };
 }
 
-/** Rejects with a Problem. `served` is asked again if the tables turn out to have changed. */
+/** Throws Problems. If the tables have changed meanwhile, retries with a new `served()`. */
 export async function serveCall(
   served: () => Client,
   typeName: string,
@@ -141,7 +140,7 @@ export async function serveCall(
   });
 }
 
-/** The text of an array is that of its item, which nobody named. */
+/** String([7]) is "7": refuses arrays as identifiers. */
 const identifierOf = (id: unknown): number => parseIdentifier(typeof id === 'object' ? kindOf(id) : String(id));
 
 async function whole(found: ListResult, caller: Caller): Promise<CallResult> {
@@ -167,7 +166,7 @@ const HEADERS: ReadonlyMap<string, string> = new Map([
   ['Idempotency-Key', 'idempotencyKey'],
 ]);
 
-/** Names options in place of parameters and headers: `_cnd[zone.name][like]` is `where.zone.name.like`. */
+/** Replaces parameters and headers by options: `_cnd[zone.name][like]` is `where.zone.name.like`. */
 export function inOptions(message: string, headers: ReadonlyMap<string, string>): string {
   return message.replaceAll(/_cnd(?:\[[^\]]*\])+|If-Match|Idempotency-Key/g, (name) => {
     const [first, ...rest] = [...name.matchAll(/\[([^\]]*)\]/g)].map(([, step = '']) => step);
@@ -178,11 +177,11 @@ export function inOptions(message: string, headers: ReadonlyMap<string, string>)
   });
 }
 
-// The options of a call as the parameters of a query.
+// Converts options to query parameters.
 
 const PLAIN = ['after', 'before', 'fields', 'include', 'variant', 'by', 'measure'] as const;
 
-/** Throws a Problem if an option is unknown, or has a value that no query has. */
+/** Throws a Problem if an option is unknown, or a value is invalid. */
 function parametersOf({ options, isDryRun = false }: Call, known: readonly string[]): Parameters {
   refuseUnknown(options, known);
   const { where = {}, order = [], limit, offset } = options;
@@ -212,7 +211,7 @@ function refuseUnknown(options: object, known: readonly string[]): void {
   }
   for (const [name, value] of Object.entries(options)) {
     const [expected, fits] = EXPECTED[name] ?? [];
-    // A tag that got lost on its way must not make the write unconditional.
+    // An undefined ifMatch must not make the write unconditional.
     if ((value !== undefined || name === 'ifMatch') && fits?.(value) === false)
       throw refusal(name, `${name} must be ${expected}`);
   }
@@ -230,7 +229,7 @@ const COUNT = [
   (value: unknown) => !Array.isArray(value) && /^\d+$/.test(String(value)) && Number.isSafeInteger(Number(value)),
 ] as const;
 
-/** Values of options, which programs without types get wrong. */
+/** Checks of option values, for untyped callers. */
 const EXPECTED: Readonly<Record<string, readonly [expected: string, fits: (value: unknown) => boolean]>> = {
   fields: NAMES,
   include: NAMES,
@@ -252,7 +251,7 @@ const condition = (steps: readonly string[], value: string): Parameter => ({
   value,
 });
 
-/** An object literal, from whatever realm. */
+/** An object but no array, Date or such. */
 const isPlain = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && Object.prototype.toString.call(value) === '[object Object]';
 
@@ -285,7 +284,7 @@ function filtersOf(steps: readonly string[], value: FilterValue | undefined): re
   if (value === null) return [condition([...steps, 'null'], 'true')];
   if (Array.isArray(value)) {
     if (value.length === 0) throw wrong(steps, 'is an empty list, which cannot be asked for');
-    // Objects are the items of a group, and values are those to compare with. With indices, a text is one value.
+    // Objects form a condition group, values an `in` list. Indexed keys keep commas in a value.
     const isIn = steps.at(-1) === 'in';
     const isGroup = !isIn && value.every(isPlain);
     const among = isGroup || isIn ? steps : [...steps, 'in'];
@@ -299,7 +298,7 @@ function filtersOf(steps: readonly string[], value: FilterValue | undefined): re
     if (entries.length === 0) throw wrong(steps, 'is empty, which would filter nothing');
     return entries.flatMap(([key, inner]) => filtersOf([...steps, key], inner));
   }
-  // Without an operator, the text "null" would mean the value null.
+  // Without an operator, "null" would mean null.
   const among = value === 'null' && !operatorsByName.has(steps.at(-1) ?? '') ? [...steps, 'eq'] : steps;
   return [condition(among, scalarText(steps, value))];
 }
@@ -315,7 +314,7 @@ function wrong(steps: readonly string[], fault: string): Problem {
   return refusal('where', `where${path} ${fault}`);
 }
 
-/** The tags of the records that were returned. */
+/** The tags of returned records. */
 const TAGS = new WeakMap<object, string>();
 
 export function collectionOf<R extends object>(
@@ -323,7 +322,6 @@ export function collectionOf<R extends object>(
 ): RecordCollection<R> {
   const record = async (name: CallName, call: Call): Promise<R> => {
     const { json, tag } = await ask(name, call);
-    // A retry by idempotency key.
     if (json === undefined)
       throw new Problem('record-not-found', `This ${name} was done before, and its record is no longer there`);
     const found = JSON.parse(json) as R;
@@ -362,7 +360,7 @@ export function collectionOf<R extends object>(
   };
 }
 
-/** Refuses a single record, which the operation would create and answer as one. */
+/** Refuses a single record: `create` would accept it and return no array. */
 function arrayIn(records: readonly object[]): readonly object[] {
   if (Array.isArray(records)) return records;
   const message = 'createMany takes an array of records; create takes one';

@@ -1,4 +1,4 @@
-/** The settings of `createEngine`, checked by the table that reads the environment. */
+/** Checks the options of `createEngine` by the table of environment variables. */
 import { didYouMean } from '../names.ts';
 import type { EngineSettings } from '../engine.ts';
 import { readSettings, settingsTable, withoutPassword } from '../settings/settings.ts';
@@ -6,10 +6,10 @@ import { StartError } from '../problem.ts';
 
 type Name = keyof typeof settingsTable;
 
-/** Refused settings, which the host application's server decides. */
+/** Settings to refuse: the host application's server decides them. */
 const OF_SERVER = new Set(['host', 'port', 'workers', 'requestTimeout', 'publicUrl', 'mcp', 'drainDelay']);
 
-/** Throws a StartError that names every option that is unknown or has a wrong value. */
+/** Throws a StartError that names every unknown option and invalid value. */
 export function settingsOf(options: unknown): EngineSettings {
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw new StartError(`createEngine takes an object of settings, not ${shown(options)}`);
@@ -40,7 +40,7 @@ function unknownOption(name: string): string {
   return `There is no setting "${name}"${hint === '' ? `; the settings are ${options.join(', ')}` : hint}`;
 }
 
-/** The value as an environment variable has it; undefined if the setting takes another type. */
+/** The value as an environment variable; undefined if it has a wrong type. */
 function textOf(name: Name, value: unknown): string | undefined {
   const kind = kindOf(name);
   if (typeof value === 'boolean' && (kind === 'boolean' || kind === 'number')) return value ? 'on' : 'off';
@@ -48,7 +48,7 @@ function textOf(name: Name, value: unknown): string | undefined {
   if (Array.isArray(value) && LISTS.has(name) && value.every((item) => typeof item === 'string'))
     return value.length === 0 ? 'none' : value.join(name === 'tokens' ? ';' : ',');
   if (typeof value !== 'string' || kind === 'boolean') return undefined;
-  // A number given as a string is a mistake, but a word like "auto" is not.
+  // Numbers as strings are mistakes, but words like "auto" are not.
   return kind === 'number' && !/[a-z]/i.test(value) ? undefined : value;
 }
 

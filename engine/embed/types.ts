@@ -1,23 +1,23 @@
-/** The types of the public API. They depend on nothing else, so that a program that uses them needs no other types. */
+/** The types of the public API, which need no other package than @types/node. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Diagnostic } from '../diagnostic.ts';
 import type { JsonObject } from '../json/json.ts';
 
-/** A setting that is left out, or undefined, has its default. */
+/** Omitted or undefined settings have their defaults. */
 export interface EngineOptions {
   /** `sqlite:FILE`, created if missing, or `postgres://USER:PASSWORD@HOST:PORT/DATABASE`. Default: `sqlite:data/records.db`. */
   readonly databaseUrl?: string | undefined;
-  /** Replicas of a PostgreSQL database that answer reads. Default: none. */
+  /** Replicas of a PostgreSQL database that serve reads. Default: none. */
   readonly readUrl?: string | undefined;
   /** Folder of the descriptors, relative to the working directory. Default: `schema`. */
   readonly schemaDirectory?: string | undefined;
-  /** false: change no tables, and fail if they do not suit the descriptors. Default: true. */
+  /** false: change no tables, and fail if they do not match the descriptors. Default: true. */
   readonly migrate?: boolean | undefined;
   /** Name of the service on its pages and in its OpenAPI document, at most 100 characters. Default: `Records`. */
   readonly title?: string | undefined;
   /** Whether the pages include the studio, in which people browse and edit the records. Default: true. */
   readonly studio?: boolean | undefined;
-  /** Access tokens over HTTP: lines printed by `records token`. Records in process need none. Default: none. */
+  /** Access tokens over HTTP: lines printed by `records token`. In-process calls need none. Default: none. */
   readonly tokens?: string | readonly string[] | undefined;
   /** File of such lines; changes take effect within two seconds. */
   readonly tokensFile?: string | undefined;
@@ -27,9 +27,9 @@ export interface EngineOptions {
   readonly allowedHosts?: string | readonly string[] | undefined;
   /** Proxies whose `X-Forwarded-For` names the client: addresses, or networks like `10.0.0.0/8`. Default: none. */
   readonly trustedProxies?: string | readonly string[] | undefined;
-  /** Interfaces of other clients that the handler serves besides, below `/json-server/` and `/simple-rest/`. Default: both. */
+  /** Interfaces of other clients, served by the handler below `/json-server/` and `/simple-rest/`. Default: both. */
   readonly dialects?: string | readonly ('json-server' | 'simple-rest')[] | undefined;
-  /** Requests per minute for each token or address. Default: false, since limits are the host's. */
+  /** Requests per minute for each token or address. Default: false. */
   readonly rateLimit?: number | 'off' | false | undefined;
   /** Bytes of a request body, and of a record in process. Default: 1048576. */
   readonly bodyLimit?: number | undefined;
@@ -37,7 +37,7 @@ export interface EngineOptions {
   readonly statementTimeout?: number | undefined;
   /** Hours to keep the idempotency key of a create. Default: 24. */
   readonly idempotencyHours?: number | undefined;
-  /** Bytes for bodies, pages and unsent responses together. Default: `auto`, from the heap and the machine. */
+  /** Total bytes for bodies, pages and unsent responses. Default: `auto`, from the heap and the machine. */
   readonly memoryLimit?: number | 'auto' | undefined;
   /** Lowest level to log, as JSON lines on standard error. Default: `info`. */
   readonly logLevel?: 'debug' | 'info' | 'warn' | 'error' | 'silent' | undefined;
@@ -49,14 +49,14 @@ export interface EngineOptions {
   readonly metrics?: boolean | undefined;
 }
 
-/** An Express middleware, or a listener of `http.createServer`. Other paths go to `next`, or get 404 where there is none. */
+/** An Express middleware, or a listener of `http.createServer`. Passes other paths to `next`, or sends 404 without it. */
 export type MountableHandler = (request: IncomingMessage, response: ServerResponse, next?: () => void) => void;
 
-/** A running engine: a database that suits the descriptors, and everything that serves them. */
+/** A running engine: a database that matches the descriptors, and its handlers. */
 export interface RecordEngine {
   /** Serves the records below `/api/`. */
   readonly handler: MountableHandler;
-  /** Serves the start page at `/`, the reference at `/docs`, the studio at `/studio`, the OpenAPI document, and metrics if they are on. */
+  /** Serves the start page at `/`, the reference at `/docs`, the studio at `/studio`, the OpenAPI document, and metrics if enabled. */
   readonly pages: MountableHandler;
   /** Serves `/openapi.json` and `/openapi.yaml` only. */
   readonly document: MountableHandler;
@@ -66,45 +66,45 @@ export interface RecordEngine {
   readonly warnings: readonly Diagnostic[];
   /** The records of a type, in process; calls reject if there is no such type. R: a record as the default view shows it. */
   records<R extends object = JsonObject>(type: string): RecordCollection<R>;
-  /** Rejects with a Problem if the database does not answer. */
+  /** Rejects with a Problem if the database does not respond. */
   ready(): Promise<void>;
-  /** From now on each answer closes its connection: call it before the server closes. */
+  /** Makes each response close its connection: call it before the server closes. */
   drain(): void;
-  /** Waits for the calls in process that have begun, and closes the database. Requests must have been answered. */
+  /** Waits for running in-process calls, and closes the database. Call it after the last response. */
   close(): Promise<void>;
 }
 
 /**
- * The records of one type. Every method rejects with a `Problem`, whose `code`, `status`, `message` and `errors` are those
- * of the response over HTTP. Values are those of JSON: decimals are strings, and so are dates.
+ * The records of one type. Every method rejects with a `Problem`, with the `code`, `status`, `message` and `errors`
+ * of the response over HTTP. Values are as in JSON: decimals and dates are strings.
  */
 export interface RecordCollection<R extends object> {
   /** All records that match, or a page of them if there is a limit. */
   list(options?: ListOptions): Promise<RecordPage<R>>;
-  /** Rejects with `record-not-found` if there is none, as `update` and `delete` do. */
+  /** `get`, `update` and `delete` reject with `record-not-found`. */
   get(identifier: number, options?: ViewOptions): Promise<R>;
-  /** Creates a record, and whatever is nested in it, in one transaction. Resolves with what is stored. */
+  /** Creates a record and its nested records in one transaction; resolves with it as stored. */
   create(record: object, options?: CreateOptions): Promise<R>;
-  /** Creates all of them or none, in one transaction. Resolves with them in the same order. */
+  /** Creates all records or none, in one transaction; resolves with them in the same order. */
   createMany(records: readonly object[], options?: CreateOptions): Promise<readonly R[]>;
-  /** Each names its record by the identifier, and may have its tag as `"@etag"`. All are changed or none. */
+  /** Each change contains the identifier, and optionally the tag as `"@etag"`. Updates all or none. */
   updateMany(changes: readonly object[], options?: ViewOptions): Promise<readonly R[]>;
-  /** Counts the records by group, and adds up their values. */
+  /** Counts records and aggregates their values, by group. */
   summary(options?: SummaryOptions): Promise<SummaryPage>;
-  /** Keys that are left out keep their values. Resolves with what is stored. */
+  /** Omitted keys keep their values. Resolves with the stored record. */
   update(identifier: number, changes: object, options?: UpdateOptions): Promise<R>;
-  /** Resolves with the record as it was. */
+  /** Resolves with the deleted record. */
   delete(identifier: number, options?: UpdateOptions): Promise<R>;
-  /** The same writes, of which each changes nothing, and resolves with a report of what it would do. */
+  /** The same writes, but each changes nothing and resolves with a report of its effects. */
   readonly dryRun: DryRuns<R>;
   /**
-   * The tag for `ifMatch` of the object that get, create or update returned, else undefined, which `ifMatch` refuses.
-   * Other `fields` or `include` make another tag.
+   * The `ifMatch` tag of an object that get, create or update returned; else undefined, which `ifMatch` refuses.
+   * The tag depends on `fields` and `include`.
    */
   tagOf(record: R): string | undefined;
 }
 
-/** New records may get other identifiers when they are really created. */
+/** The real create may assign other identifiers. */
 export interface DryRuns<R extends object> {
   create(record: object, options?: ViewOptions): Promise<DryRun<R>>;
   createMany(records: readonly object[], options?: ViewOptions): Promise<DryRun<readonly R[]>>;
@@ -134,22 +134,22 @@ export interface DryRunEffect {
 }
 
 export interface ViewOptions {
-  /** The fields to show; `zone.name` for those of a related record. */
+  /** The fields to show; `zone.name` for a field of a related record. */
   readonly fields?: string | readonly string[];
-  /** The relations to show, such as `zone.owner`; default: those of the descriptor. */
+  /** The relations to show, such as `zone.owner`; default: by descriptor. */
   readonly include?: string | readonly string[];
   readonly variant?: string;
-  /** Stops the work; the call rejects with the signal's reason. A write that has begun may still be done. */
+  /** Stops the call, which rejects with the signal's reason. A running write may still be committed. */
   readonly signal?: AbortSignal;
 }
 
 export interface UpdateOptions extends ViewOptions {
-  /** Writes only if the record still has this tag, else rejects with `precondition-failed`. */
+  /** Rejects with `precondition-failed` unless the record has this tag. */
   readonly ifMatch?: string;
 }
 
 export interface CreateOptions extends ViewOptions {
-  /** A repeated create with this key resolves with the first result; another body is an `idempotency-conflict`. */
+  /** Retries with this key resolve with the first result, or reject with `idempotency-conflict` if the body differs. */
   readonly idempotencyKey?: string;
 }
 
@@ -158,23 +158,23 @@ export interface ListOptions extends ViewOptions {
   readonly order?: Order;
   readonly limit?: number;
   readonly offset?: number;
-  /** `next` of the page before. */
+  /** `next` of the previous page. */
   readonly after?: string;
-  /** `previous` of the page after. */
+  /** `previous` of the next page. */
   readonly before?: string;
   readonly count?: 'exact' | 'estimated' | 'none';
 }
 
-/** Filters are those of lists; order, limit and offset are about groups. */
+/** Filters apply to records; order, limit and offset to groups. */
 export interface SummaryOptions extends Omit<ListOptions, 'fields' | 'include' | 'after' | 'before' | 'count'> {
-  /** The keys of groups: `['zone', 'month(date)']`. Without keys, all records are one group. */
+  /** The keys of groups: `['zone', 'month(date)']`. Default: one group. */
   readonly by?: string | readonly string[];
   /** The measures of each group: `['count', 'sum(price)']`. Default: `count`. */
   readonly measure?: string | readonly string[];
   readonly count?: 'exact' | 'none';
 }
 
-/** Values are those of JSON: sums of decimals are strings. */
+/** Values as in JSON: sums of decimals are strings. */
 export interface RecordGroup {
   readonly by: JsonObject;
   readonly measures: JsonObject;
@@ -182,17 +182,17 @@ export interface RecordGroup {
 
 export interface SummaryPage {
   readonly groups: readonly RecordGroup[];
-  /** All groups, whatever the limit; undefined with `count: 'none'`. */
+  /** Number of groups, ignoring the limit; undefined with `count: 'none'`. */
   readonly total: number | undefined;
 }
 
 export interface RecordPage<R> {
   readonly records: readonly R[];
-  /** All records that match, whatever the limit; undefined with `count: 'none'`. */
+  /** Matching records, ignoring the limit; undefined with `count: 'none'`. */
   readonly total: number | undefined;
-  /** The option `after` of the next page; undefined if this is the last one. */
+  /** The option `after` of the next page; undefined on the last page. */
   readonly next: string | undefined;
-  /** The option `before` of the page before; undefined if this is the first one. */
+  /** The option `before` of the previous page; undefined on the first page. */
   readonly previous: string | undefined;
 }
 
@@ -200,7 +200,7 @@ export interface RecordPage<R> {
 export type Order = string | readonly (string | readonly string[])[];
 
 /**
- * Filters that must all match, written as in the URL: `{ position: 10 }`, `{ position: { gte: 10, lt: 20 } }`,
+ * Filters, combined by AND, as in the URL: `{ position: 10 }`, `{ position: { gte: 10, lt: 20 } }`,
  * `{ 'zone.name': { like: 'E*' } }`, `{ $any: [{ position: 10 }, { note: null }] }`. A list of values means `in`.
  */
 export interface Where {
