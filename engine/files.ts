@@ -20,7 +20,7 @@ interface OutputOptions {
   readonly database: string | undefined;
 }
 
-/** Creates a file for its owner only, and names it when finished. Throws a StartError if it exists or cannot be written. */
+/** Creates a file for its owner only; `finish` renames it. Throws a StartError if `file` exists or cannot be written. */
 export function newFile(file: string, { force, database }: OutputOptions): NewFile {
   const own = database === undefined ? [] : ['', ...COMPANIONS].map((suffix) => canonicalPath(database + suffix));
   if (own.includes(canonicalPath(file)))
