@@ -53,7 +53,7 @@ interface Identifier {
 /** A foreign key. */
 export interface Reference {
   readonly column: string;
-  /** Name by the descriptor; databases keep the first name of a column. */
+  /** Column by the descriptor; the database may keep an earlier name. */
   readonly exportName: string;
   readonly target: RecordType;
   readonly onDelete: OnDelete;
@@ -91,7 +91,7 @@ export interface Relation {
   readonly inverse: Relation | undefined;
   readonly toMany: boolean;
   readonly required: boolean;
-  /** Related records without a parent are deleted. */
+  /** The service deletes related records without a parent. */
   readonly owned: boolean;
   readonly nested: Nested;
   /** Target fields that the relation shows and accepts, besides the identifier. */
