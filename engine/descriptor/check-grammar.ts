@@ -33,7 +33,7 @@ function compile(): ValidateFunction {
   return ajv.compile(grammar);
 }
 
-/** If there are none, the value is a Descriptor. */
+/** Returns none if the value is a Descriptor. */
 export function checkGrammar(value: JsonValue): readonly Finding[] {
   compiled ??= compile();
   if (compiled(value)) return [];
@@ -45,7 +45,7 @@ export function checkGrammar(value: JsonValue): readonly Finding[] {
   return withoutEchoes(withDisplaced(findings, value));
 }
 
-/** Reports only the section of a member in a wrong one. */
+/** Reports only the wrong section of a misplaced member. */
 function withDisplaced(findings: readonly GrammarFinding[], value: JsonValue): readonly GrammarFinding[] {
   const members = displaced(value);
   const paths = new Set(members.map(({ path }) => pointer(path)));
@@ -72,7 +72,7 @@ function displaced(value: JsonValue): readonly Finding[] {
 const pathOf = ({ instancePath }: ErrorObject): YamlPath =>
   unescapedSteps(instancePath).map((step) => (/^\d+$/.test(step) ? Number(step) : step));
 
-/** Reports one fault for each key or value; a missing key that is misspelt, only as misspelt. */
+/** Reports one fault for each key or value, and a misspelt key not as missing too. */
 function withoutEchoes(findings: readonly GrammarFinding[]): readonly Finding[] {
   const first = new Map<string, GrammarFinding>();
   const unknown = new Map<string, string[]>();

@@ -90,7 +90,7 @@ const EMPTY: ReadonlyMap<unknown, JsonValue> = new Map<unknown, JsonValue>([
   ['seed', null],
 ]);
 
-/** Other lists with a faulty item are dropped: the indices of the others would shift. */
+/** Drops other lists with a faulty item: without it, other indices would shift. */
 const wholeList = (path: YamlPath): YamlPath =>
   path.slice(0, path.findLastIndex((step) => typeof step === 'string') + 1);
 
@@ -150,8 +150,8 @@ export interface DescriptorFile extends FileLocator {
 }
 
 /**
- * Removes what `errors` report: a faulty field or relation becomes a field of any value. Checks of
- * a Model of the result find the faults of all other parts.
+ * Removes what `errors` report: a faulty field or relation becomes a field of any value. Checks of a Model of
+ * the result find the faults of all other parts.
  */
 export function withoutFaults(
   schema: Schema,
@@ -180,7 +180,7 @@ export function withoutFaults(
       relations: Object.fromEntries(known(relations)),
       open: draft.open === true || ['open', 'fields', 'relations'].some((key) => lost.has(key)),
       ...(draft.variants && !keys.has('variants') ? { variants: draft.variants } : {}),
-      // Seeds that are no objects are reported already.
+      // The grammar reports seeds that are not objects.
       ...(keys.has('identifier') ? {} : { identifier: draft.identifier, seed: draft.seed?.map((one) => one ?? {}) }),
     };
     return [{ ...where, descriptor: descriptor as Descriptor }];

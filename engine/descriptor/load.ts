@@ -38,7 +38,7 @@ interface FileReading {
   readonly drafts: readonly TypeDraft[];
 }
 
-/** Maximum faults of a file; a count replaces more. */
+/** Maximum faults of a file; a message counts the rest. */
 const MAX_SHOWN = 100;
 
 export function loadDescriptors(directory: string): Loaded {
@@ -173,7 +173,7 @@ function walk(directory: string, seen: Set<string>): readonly string[] {
     const location = join(directory, name);
     const entry = statSync(location, { throwIfNoEntry: false });
     if (entry?.isDirectory()) return walk(location, seen);
-    // A dangling link or a pipe is reported when it is read.
+    // `readFile` reports dangling links and pipes.
     return DESCRIPTOR.test(name) ? [location] : [];
   });
 }

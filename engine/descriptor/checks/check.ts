@@ -11,7 +11,7 @@ export type TypeCheck = (type: TypeDraft, schema: Schema) => Iterable<Finding>;
 
 export type TypeFinding = readonly [TypeDraft, Finding];
 
-/** Finds faults between types; each fault belongs to one. */
+/** Finds faults between types; each fault belongs to one type. */
 export type SchemaCheck = (schema: Schema) => Iterable<TypeFinding>;
 
 /** Reports nothing if another fault may hide the field, or has removed its name. */

@@ -121,7 +121,7 @@ function* checkListed(schema: Schema, fieldType: FieldType, shape: Shape, path: 
   }
 }
 
-/** Seed records have unique identifiers. Validators of the Model check their values. */
+/** Checks the identifiers of seeds. Validators of the Model check their values. */
 export const checkSeeds: TypeCheck = function* (type) {
   const { draft, isRead, hidden, identifier: name } = type;
   const seeds = draft.seed ?? [];
@@ -147,7 +147,7 @@ export const checkSeeds: TypeCheck = function* (type) {
   }
 };
 
-/** The default variant exists, and each variant can create records. */
+/** Checks that the default variant exists and all can create records. */
 export const checkVariants: TypeCheck = function* (type) {
   const { default: chosen, omit = {} } = type.draft.variants ?? {};
   const names = Object.keys(omit);
