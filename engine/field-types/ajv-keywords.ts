@@ -26,7 +26,7 @@ export function createAjv(options: Options = {}): Ajv2020 {
     ajv.addFormat(name, (text: string) => text.length <= MAX_FORMATTED && isValid(text));
   ajv.addFormat('date', isDate);
   ajv.addFormat('date-time', isPointInTime);
-  // Bounds of decimals, which are strings. Other strings pass them, but fail the pattern.
+  // Bounds of decimal strings. Other strings pass them, but fail the pattern.
   const least = (limit: string) => (value: string) => !(Number(value) < Number(limit));
   const most = (limit: string) => (value: string) => !(Number(value) > Number(limit));
   ajv.addKeyword({ keyword: 'x-minimum', type: 'string', schemaType: 'string', compile: least });

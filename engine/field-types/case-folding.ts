@@ -1,4 +1,4 @@
-/** Full case folding after normalization. The Unicode version is fixed, so that Node.js versions cannot differ. */
+/** Full case folding after normalization. The Unicode version is fixed, so that results do not depend on Node.js. */
 import type { JsonValue } from '../json/json.ts';
 import { FULL_FOLDINGS, SINGLE_FOLDINGS, UNASSIGNED } from './unicode-data.ts';
 

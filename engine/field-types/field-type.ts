@@ -72,7 +72,7 @@ export interface ColumnType {
   readonly spelling?: ColumnSql;
   /** SQL for the day or month in UTC, as text. */
   readonly periods?: Readonly<Record<PeriodName, ColumnSql>>;
-  /** SQL to convert a column, by the name of its field type, if all its values can be converted. */
+  /** By the name of another field type: SQL to convert its column, if all values can be converted. */
   readonly convertsFrom?: Readonly<Record<string, ColumnSql>>;
 }
 
@@ -90,7 +90,7 @@ export interface FieldType {
   /** Completes "… must be": "an integer from 0 to 9". */
   expected(shape: Shape): string;
   faults(shape: Shape): readonly KeywordFault[];
-  /** Keywords that are compared together: whether `after` accepts all that `before` accepts. */
+  /** Keywords compared together: `widens` returns whether `after` accepts all that `before` accepts. */
   readonly together?: {
     readonly keywords: readonly string[];
     widens(before: Shape, after: Shape): boolean;
@@ -107,7 +107,7 @@ export interface FieldType {
   /** The value for this time, for types that take "default: now". */
   now?(time: Date): string;
   readonly columns: Readonly<Record<DialectName, ColumnType>>;
-  /** A value that no record is likely to have, if a write must clear a unique value temporarily. */
+  /** A value that probably no record has, for a write that must clear a unique value temporarily. */
   temporary?(index: number): JsonValue;
   /** An accepted value, different by seed as far as the constraints allow. */
   good(shape: Shape, seed: number): JsonValue;

@@ -7,7 +7,7 @@ import { call } from './totals.ts';
 const asWritten = (value: string, text: string): string =>
   `case when abs(${value}) < 1e15 and ${value} = cast(${value} as integer) then cast(cast(${value} as integer) as text) else ${text} end`;
 
-/** SQL for the JavaScript notation; PostgreSQL has two-digit exponents, from 1e15 and 1e-5 on. */
+/** SQL for the JavaScript notation; PostgreSQL writes two-digit exponents, from 1e15 and 1e-5 on. */
 const postgresText = (value: string): string =>
   `case when ${value} = 0 or abs(${value}) >= 1e-4 and abs(${value}) < 1e15 then ${value}::text` +
   ` when abs(${value}) >= 1e-6 and abs(${value}) < 1e21 then ${value}::text::numeric::text` +

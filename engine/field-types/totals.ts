@@ -72,7 +72,7 @@ const WIDEST = 40;
 
 const PART = 1_000_000_000;
 
-/** SQL for a sum by the high and low parts of integers, which cannot overflow. */
+/** SQL for a sum of integers: sums of their high and low parts cannot overflow. */
 export const sumOfIntegers = (column: string): string =>
   `records_whole(cast(sum(${column} / ${PART}) as text), cast(sum(${column} % ${PART}) as text))`;
 
