@@ -6,7 +6,7 @@ type Section = 'schemas' | 'parameters' | 'headers' | 'responses' | 'examples';
 export interface Components {
   /** `?profile=simple`, for generators. */
   readonly isSimple: boolean;
-  /** The wanted name in ASCII, with a number if another thing has it. */
+  /** The wanted name in ASCII, with a number if another thing of the kind has it. */
   nameOf(kind: string, thing: string, wanted: string): string;
   use(section: Section, thing: string, wanted: string, make: () => JsonObject): JsonObject;
   /** The paths and the components that they use, in the form of the profile. */
@@ -59,7 +59,7 @@ const ascii = (name: string): string =>
     .replaceAll(/\p{M}/gu, '')
     .replaceAll(/[^\w-]/gu, (letter) => `x${letter.codePointAt(0)?.toString(16) ?? ''}`);
 
-/** Doubles cannot represent larger integers. */
+/** Doubles cannot represent all larger integers. */
 export const integers = (minimum: number, maximum = Number.MAX_SAFE_INTEGER): JsonObject => ({
   type: 'integer',
   format: 'int64',
@@ -109,7 +109,7 @@ const simplified = (part: JsonObject): JsonObject =>
 function simpleSchema(schema: JsonObject): JsonObject {
   const { $ref, type, examples, const: constant, oneOf, anyOf, properties, items, ...others } = schema;
   const { not: _, propertyNames: __, additionalProperties, default: fallback, description, ...rest } = others;
-  // Generators treat a `default` as required.
+  // Generators would require properties with a `default`.
   const byDefault = fallback === undefined ? [] : [`Default: \`${JSON.stringify(fallback)}\`.`];
   const text = [...(description === undefined ? [] : [description]), ...byDefault].join(' ');
   const [example] = listOf(examples);

@@ -58,7 +58,7 @@ export function recordExample(type: RecordType): JsonObject {
 
 const isWritable = ({ readOnly, generated }: Field): boolean => !readOnly && generated === undefined;
 
-/** Fields whose examples break a check together. Examples have their defaults instead. */
+/** Fields whose examples together break a check: examples use their defaults. */
 const unfitFields = memoized((type: RecordType) =>
   unfitIn(type, Object.fromEntries([...type.fields.values()].map((field) => [field.name, ownExample(field)]))),
 );
