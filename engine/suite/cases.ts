@@ -257,12 +257,12 @@ function lists(add: AddCase, type: RecordType): void {
   });
 }
 
-/** Operators that hold for the operand itself. */
+/** Operators that match a value equal to the operand. */
 const HOLDING: readonly OperatorName[] = ['eq', 'lte', 'gte', 'in'];
 const FAILING: readonly OperatorName[] = ['ne', 'lt', 'gt'];
 const LONGEST_OPERAND = 200;
 
-/** Sends all conditions that hold together, then all that fail, joined by `$any`. */
+/** Sends all matching conditions at once, then all others joined by `$any`. */
 async function filtered(context: Context, type: RecordType, field: Field): Promise<void> {
   const { id, record } = await context.obtain(type, { full: !field.readOnly });
   const value = record[field.name];
@@ -490,7 +490,7 @@ function referredDeletion(add: AddCase, { type: child, reference }: RecordType['
   });
 }
 
-/** A dry run's report with this effect, among others. */
+/** A dry run's report that includes this effect. */
 function planned({ body }: Response, effect: { readonly effect: string; readonly type: string }, id: number): Expected {
   const effects = isObject(body) && Array.isArray(body['effects']) ? (body['effects'] as readonly JsonObject[]) : [];
   const isNamed = effects.some(

@@ -229,7 +229,7 @@ function requestText(request: Request): string {
   return [`${request.method} ${request.path}`, ...headers].join('  ') + (text === undefined ? '' : `\n${text}`);
 }
 
-/** A record is new if it appears first in the response to a write. */
+/** A record is new if the response to a write is the first to contain it. */
 function createTracker({ types }: Model) {
   const [known, made] = [new Set<string>(), [] as Address[]];
   const keyOf = ({ type, id }: Address): string => `${type.name} ${id}`;

@@ -227,7 +227,7 @@ function withoutRelations({ target }: Relation, value: JsonValue): JsonValue {
   return Array.isArray(value) ? value.map(plain) : plain(value);
 }
 
-/** A record after a change, without the times and names that this generates. */
+/** A record after a change, without the times and names that the service generates. */
 export const changed = (type: RecordType, record: JsonObject, changes: JsonObject = {}): JsonObject =>
   Object.fromEntries(
     Object.entries({ ...record, ...changes }).filter(
