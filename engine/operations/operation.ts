@@ -1,4 +1,4 @@
-/** Reads, and what all operations share: arguments, results, preconditions and entity tags. */
+/** Read operations, and shared arguments, results, preconditions and entity tags. */
 import { createHash, hash } from 'node:crypto';
 import type { CountMode, Preconditions as Mode } from '../descriptor/descriptor.ts';
 import type { Caller } from '../edge/caller.ts';
@@ -14,7 +14,7 @@ import { Outdated } from '../storage/unavailable.ts';
 import type { TypeValidators } from '../validation/compile.ts';
 import type { Body, BodyLimits } from './write.ts';
 
-/** A record type, as a client with some rights may use it. */
+/** A record type, and the rights of the client to it. */
 export interface OperationContext {
   readonly type: RecordType;
   readonly rights: Rights;
@@ -37,7 +37,7 @@ export interface WriteArguments<Q> {
   readonly preconditions: Preconditions;
   /** undefined if the client sends no idempotency key. */
   readonly once: Once | undefined;
-  /** The client wants no records in return. */
+  /** The client requests no records in the response. */
   readonly minimal: boolean;
   /** The most records that a deletion by filters may delete or unlink. */
   readonly most: number;
@@ -47,15 +47,15 @@ export type WriteOperation<Q> = (context: OperationContext, given: WriteArgument
 
 export interface WriteResult {
   readonly status: 200 | 201 | 204;
-  /** JSON text of the record, the array of records, or the counts. undefined if the client wants none, or none is left. */
+  /** JSON of the record, array of records, or counts; undefined if not requested, or if no record is left. */
   readonly json: string | undefined;
   readonly tag?: string | undefined;
-  /** The identifier of the one record that was created. */
+  /** The identifier of a single created record. */
   readonly created?: number | undefined;
   readonly effects?: readonly WriteEffect[] | undefined;
 }
 
-/** Runs the work again if the tables have changed meanwhile: then it finds the new model. */
+/** Retries the work with the new model if the tables have changed meanwhile. */
 export function withCurrentModel<T>(work: () => T | Promise<T>): T | Promise<T> {
   try {
     const result = work();
@@ -84,7 +84,7 @@ export function onceOf(
   hashed: () => readonly (string | Buffer)[],
 ): Once | undefined {
   if (given === undefined) return undefined;
-  // The draft standard puts quotes around the key; most clients do not, and both mean the same.
+  // The draft standard quotes the key, most clients do not: accepts both.
   const key = given.replace(/^"(.*)"$/, '$1');
   if (!/^[!-~]{1,255}$/.test(key)) {
     const message = 'Idempotency-Key must have 1 to 255 visible ASCII characters, such as a UUID';
@@ -101,7 +101,7 @@ export interface RecordResult {
   readonly tag: string | undefined;
 }
 
-/** Fails with `record-not-found`. SQLite answers at once: these are the most frequent requests, and need no promise. */
+/** Fails with `record-not-found`. SQLite returns no promise, to speed up the most frequent requests. */
 export function get(
   { type, store }: OperationContext,
   id: number,
@@ -117,9 +117,9 @@ function found(type: RecordType, id: number, json: string | undefined): RecordRe
   return { json, tag: tagOf(type, json) };
 }
 
-/** One page, or the whole list, which is read as it is consumed. */
+/** One page, or the whole list, streamed from the database. */
 export type ListResult = {
-  /** undefined if it was not counted. */
+  /** undefined if not counted. */
   readonly total: number | undefined;
 } & (
   | {
@@ -170,7 +170,7 @@ const preconditionRequired = (location: Location, message: string): Problem =>
 const IF_MATCH = { header: 'If-Match' };
 const IF_NONE_MATCH = { header: 'If-None-Match' };
 
-/** Whether the client already has this representation. Throws if it expects another one. */
+/** Whether the client has this representation already. Throws if If-Match names another. */
 export function isKnown({ ifMatch, ifNoneMatch }: Preconditions, tag: string): boolean {
   requireMatch(expectedBy(ifMatch), tag);
   return isNamed(ifNoneMatch, tag);
@@ -178,7 +178,7 @@ export function isKnown({ ifMatch, ifNoneMatch }: Preconditions, tag: string): b
 
 const MATCHABLE = /^(?:\s*\*\s*|[\s,]*(?:(?:W\/)?"[^"]*"(?:[\s,]+|$))+)$/;
 
-/** Refuses tags without quotes: they would never match, and nobody would know why. */
+/** Refuses unquoted tags: they would never match, for no visible reason. */
 function expectedBy(ifMatch: string | undefined): string | undefined {
   if (ifMatch === undefined || MATCHABLE.test(ifMatch)) return ifMatch;
   const message = 'If-Match must hold an entity tag in its quotes, exactly as ETag has it: If-Match: "TAG"';
@@ -188,14 +188,14 @@ function expectedBy(ifMatch: string | undefined): string | undefined {
 /** The condition that the store checks inside the transaction of a write. */
 export function preconditionOf({ ifMatch, ifNoneMatch: known }: Preconditions, mode: Mode): Precondition | undefined {
   const expected = mode === 'off' ? undefined : expectedBy(ifMatch);
-  // A write that only creates changes no record.
+  // A create changes no existing record.
   const onlyCreates = known !== undefined && isAny(known);
   if (expected === undefined && mode === 'required' && !onlyCreates)
     return () => {
       const message = 'This record can only be changed with If-Match: send the entity tag that it had when you read it';
       throw preconditionRequired(IF_MATCH, message);
     };
-  // `If-Match: *` only demands that there is a record, which each write does anyway.
+  // `If-Match: *` only requires that the record exists, as each write does anyway.
   if (known === undefined && (expected === undefined || isAny(expected))) return undefined;
   return (current) => {
     const tag = entityTag(current);
@@ -207,7 +207,7 @@ export function preconditionOf({ ifMatch, ifNoneMatch: known }: Preconditions, m
   };
 }
 
-/** Refuses the tag of a record that is yet to be created. */
+/** Refuses If-Match for a record not yet created. */
 export function refuseIfMatch({ ifMatch }: Preconditions, mode: Mode): void {
   const expected = mode === 'off' ? undefined : expectedBy(ifMatch);
   if (expected === undefined || isAny(expected)) return;
@@ -230,7 +230,7 @@ export function refusePreconditions({ ifMatch, ifNoneMatch }: Preconditions, mod
   if (errors.length > 0) throw faultyRequest('invalid-header', errors);
 }
 
-/** The same as If-Match for an item of a body, which has its tag at the pointer. */
+/** Like If-Match, for an item of a body with its tag at the pointer. */
 export function preconditionAt(pointer: string, tag: string | undefined, mode: Mode): Precondition | undefined {
   if (mode === 'off' || (tag === undefined ? mode !== 'required' : isAny(tag))) return undefined;
   return (current) => {
@@ -243,7 +243,7 @@ export function preconditionAt(pointer: string, tag: string | undefined, mode: M
   };
 }
 
-/** Refuses a tag of an item that is neither one strong entity tag nor `*`. */
+/** Refuses item tags other than a strong entity tag or `*`. */
 export function wrongTag(pointer: string, tag: JsonValue | undefined): readonly Fault[] {
   if (tag === undefined || (typeof tag === 'string' && /^(?:\*|"[^"]*")$/.test(tag))) return [];
   const message = `"${ITEM_TAG}" must be a string: the ETag that GET of the record answered, with its quotes, or "*"`;
@@ -259,33 +259,33 @@ function requireMatch(expected: string | undefined, tag: string): void {
   throw preconditionFailed(IF_MATCH, /(?:^|[\s,])W\/"/.test(expected) ? WEAK : NO_MATCH);
 }
 
-/** The strong tag of a representation. The text of a list includes the total and the links. */
+/** The strong tag of a representation. For lists, `text` includes total and links. */
 export const entityTag = (text: string): string => `"${hash('sha1', text, 'base64url')}"`;
 
 export const tagOf = ({ preconditions }: RecordType, json: string): string | undefined =>
   preconditions === 'off' ? undefined : entityTag(json);
 
-/** The most preferred content coding comes first. */
+/** Content codings, the preferred one first. */
 export const CODING_NAMES = ['br', 'gzip'] as const;
 
-/** The tag of the compressed bytes, which are another representation. */
+/** The tag of the compressed representation. */
 export const codedTag = (tag: string, coding: string): string => tag.replace(/"$/, `-${coding}"`);
 
 const CODING = new RegExp(`-(?:${CODING_NAMES.join('|')})"$`);
 
-/** The tags in a header, each also without its coding: the record is the same. */
+/** The tags in a header, with and without coding suffix: the record is the same. */
 const tagsIn = (header: string): readonly string[] =>
   (header.match(/(?:W\/)?"[^"]*"/g) ?? []).flatMap((tag) => [tag, tag.replace(CODING, '"')]);
 
 const isAny = (header: string): boolean => header.trim() === '*';
 
-/** If-Match counts strong tags only (RFC 9110, 13.1.1). */
+/** If-Match accepts only strong tags (RFC 9110, 13.1.1). */
 const matchesStrongly = (header: string, tag: string): boolean => header === tag || tagsIn(header).includes(tag);
 
-/** If-None-Match counts weak tags as well (RFC 9110, 13.1.2). */
+/** If-None-Match also accepts weak tags (RFC 9110, 13.1.2). */
 const isNamed = (known: string | undefined, tag: string): boolean =>
   known !== undefined && (isAny(known) || tagsIn(known).some((one) => one === tag || one === `W/${tag}`));
 
-/** The tag as the header has it, which may end in a content coding. */
+/** The tag as in the header, perhaps with a coding suffix. */
 export const asNamed = (header: string, tag: string): string =>
   header.match(/"[^"]*"/g)?.find((candidate) => candidate.replace(CODING, '"') === tag) ?? tag;

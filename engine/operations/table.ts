@@ -1,4 +1,4 @@
-/** The operations on the records of a type, of which routes, calls in process, agents' tools and the OpenAPI document are made. */
+/** The operations on the records of a type; routes, in-process calls, MCP tools and OpenAPI derive from them. */
 import type { Operation } from '../descriptor/descriptor.ts';
 import type { RecordType } from '../model/model.ts';
 import { namedUniques, type Rights } from '../model/rights.ts';
@@ -11,10 +11,10 @@ export const CSV_TYPE = 'text/csv';
 /** `/api/TYPE`, `/api/TYPE/{id}` and `/api/TYPE/$summary`. */
 export type OperationPath = 'collection' | 'item' | 'summary';
 
-/** A reader in TypeQueries. */
+/** A key of TypeQueries. */
 export type QueryKind = 'list' | 'summary' | 'view' | 'write' | 'upsert' | 'remove';
 
-/** Count, Return and Max-Affected are preferences of `Prefer`; Any is `*`. */
+/** `Prefer-X`: the preference X; `If-None-Match-Any`: only `*` is valid. */
 type RequestHeader =
   | 'If-Match'
   | 'If-None-Match'
@@ -25,7 +25,7 @@ type RequestHeader =
   | 'Prefer-Max-Affected'
   | 'X-Position';
 
-/** `record` is one, `records` an array of changes, each with its identifier, and `either` one new record or several. */
+/** `record`: one; `records`: changes, each with its identifier; `either`: a new record, or an array of them. */
 export type BodyShape = 'record' | 'records' | 'either';
 
 export type ResponseContent = 'record' | 'recordOrRecords' | 'records' | 'list' | 'groups' | 'counts';
@@ -36,19 +36,19 @@ export interface OperationEntry {
   readonly and?: Operation;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: OperationPath;
-  /** Why the type does not offer the operation, though it grants the right. */
+  /** Why the type cannot offer an operation that its descriptor grants. */
   readonly unsuited?: (type: RecordType, rights?: Rights) => string | undefined;
-  /** The operationId of OpenAPI. The names of the type replace `{one}` and `{many}`, in the title as well. */
+  /** OpenAPI's operationId. `{one}` and `{many}`, here and in `title`, are the names of the type. */
   readonly id: string;
   readonly title: string;
   readonly description: string;
   readonly query: QueryKind;
   readonly headers: readonly RequestHeader[];
   readonly body?: { readonly shape: BodyShape; readonly mediaTypes: readonly string[] };
-  /** Media types of the response besides JSON alone. */
+  /** Media types of the response, if not only JSON. */
   readonly mediaTypes?: readonly string[];
   readonly answers: Readonly<Partial<Record<200 | 201, readonly [ResponseContent, description: string]>>>;
-  /** `problemsOf` adds those of similar operations. */
+  /** `problemsOf` adds the shared ones. */
   readonly problems?: readonly ProblemCode[];
 }
 
@@ -211,7 +211,7 @@ export type OperationName = keyof typeof OPERATIONS;
 
 export const operationEntries = Object.entries(OPERATIONS) as readonly (readonly [OperationName, OperationEntry])[];
 
-/** Whether a type offers an operation, to clients that have the rights. */
+/** Whether a type offers an operation to clients with these rights. */
 export const isOffered = (entry: OperationEntry, type: RecordType, rights?: Rights): boolean =>
   isGranted(entry, type) && entry.unsuited?.(type, rights) === undefined;
 
@@ -224,7 +224,7 @@ interface ResponseEntry {
   readonly status: 200 | 201 | 204 | 304;
   readonly holds?: ResponseContent;
   readonly description: string;
-  /** All responses have Cache-Control, Vary and X-Request-Id as well. */
+  /** All responses also have Cache-Control, Vary and X-Request-Id. */
   readonly headers: readonly ('ETag' | 'Location' | 'Link' | 'X-Total-Count' | 'Preference-Applied' | 'X-Position')[];
 }
 
@@ -283,7 +283,7 @@ const WITH_BODY: readonly ProblemCode[] = [
   'precondition-required',
 ];
 
-/** All problems that an operation may answer, some only for types with relations, unique values or other features. */
+/** All problems that an operation may respond with, some only for types with relations or unique values. */
 export const problemsOf = ({ method, path, body, problems = [] }: OperationEntry): readonly ProblemCode[] => [
   ...ANY,
   ...(path === 'item' ? (['invalid-identifier', 'record-not-found'] as const) : []),

@@ -1,4 +1,4 @@
-/** Creates, changes and deletes records: reads a JSON text as a body, and gives it to the store. */
+/** Creates, changes and deletes records: parses JSON bodies, validates them and passes them to the store. */
 import {
   escapeStep,
   inDocumentOrder,
@@ -25,12 +25,12 @@ import * as conditions from './operation.ts';
 import type { OperationContext, WriteArguments, WriteOperation, WriteResult } from './operation.ts';
 import type { BodyShape } from './table.ts';
 
-// Bodies, before they are validated.
+// Bodies before validation.
 
 export interface ParsedRecord {
   readonly body: JsonObject;
   readonly pointer: string;
-  /** The value of ITEM_TAG, which only an item of an array may have. */
+  /** The value of ITEM_TAG, allowed only in items of an array. */
   readonly tag: JsonValue | undefined;
 }
 
@@ -38,9 +38,9 @@ export interface Body {
   readonly records: readonly ParsedRecord[];
   readonly isArray: boolean;
   readonly raw: RawValues;
-  /** Faults of the text. An item that is not an object is read as `{}`, so that the others can be checked. */
+  /** Faults of the JSON. Items that are no objects become `{}`, so that the others can be checked. */
   readonly faults: readonly Fault[];
-  /** Names lines and columns in a fault; undefined unless the body has one record per line. */
+  /** Adds lines and columns to faults, if the body has one record per line. */
   readonly reworded?: (fault: Fault) => Fault;
 }
 
@@ -64,7 +64,7 @@ export function textOf(value: unknown): string {
       return inner;
     }
     const name = outer === undefined ? 'The body' : Array.isArray(this) ? `Item ${key}` : `"${shortened(key)}"`;
-    // JSON.parse makes Infinity of a number that is too large.
+    // JSON.parse turns too large numbers into Infinity.
     const fault = kind.endsWith('Infinity')
       ? { code: 'number-range', message: 'The number is too large' }
       : { code: 'type', message: `${name} must be a value that JSON has, not ${kind}` };
@@ -76,7 +76,7 @@ export function textOf(value: unknown): string {
   return text;
 }
 
-/** The name of a value that JSON does not have; undefined for any other. `written`: the result of its toJSON. */
+/** The kind of a value that JSON lacks, else undefined. `written`: the result of its toJSON. */
 function unsupportedKind(value: unknown, written: unknown): string | undefined {
   if (typeof written === 'number') return Number.isFinite(written) ? undefined : String(written);
   if (typeof written === 'string' || typeof written === 'boolean') return undefined;
@@ -134,7 +134,7 @@ export function tooManyItems(most: number, found: string): Problem {
   return faultyRequest('batch-too-large', [{ pointer: '', code: 'batch-too-large', message }]);
 }
 
-/** Which values of a body are stored as they are written; undefined if neither the type nor nested ones have any. */
+/** Which values of a body are stored as raw JSON; undefined if neither the type nor nested types have any. */
 export const keptMembers = memoized((type: RecordType): KeptMembers | undefined =>
   mayKeep(type) ? membersOf(type) : undefined,
 );
@@ -161,7 +161,7 @@ function keepsText({ fields, open, identifier }: RecordType, key: string): boole
   return open && key !== ITEM_TAG && key !== '__proto__' && !(identifier.inRecord && key === identifier.name);
 }
 
-/** Runs the write, under an idempotency key only once; dry runs and bodies with faults ignore the key. */
+/** Runs the write, only once per idempotency key; dry runs and faulty bodies ignore the key. */
 async function done<R extends Pick<WriteRequest, 'dryRun'> & Partial<Pick<WriteRequest, 'faults'>>, W>(
   { type }: OperationContext,
   given: WriteArguments<unknown>,
@@ -187,7 +187,7 @@ function recordsResult(
   return { ...resultOf(type, given, { status, identifiers, bodies }), effects };
 }
 
-/** `bodies` are the records that are still there: a retry is answered with the records as they are now. */
+/** `bodies`: the records that still exist, as they are now, even for a retry. */
 function resultOf(
   type: RecordType,
   { minimal, body: { isArray } }: WriteArguments<unknown>,
@@ -216,7 +216,7 @@ function faultsIn(
   return faults;
 }
 
-/** Whether further faults depend on stored records: those of read-only fields, relations and checks. */
+/** Whether stored records may cause more faults: in read-only fields, relations and checks. */
 const asksStored = ({ checks, fields, relations }: RecordType, body: JsonObject): boolean =>
   checks.length > 0 || Object.keys(body).some((key) => relations.has(key) || fields.get(key)?.readOnly === true);
 
@@ -238,7 +238,7 @@ async function writeItems(
   return done(context, given, request, store[verb], store.once[verb], answer);
 }
 
-/** Creates one record, or several, with all that is nested in them. */
+/** Creates one record or several, with nested records. */
 export const create: WriteOperation<WriteQuery | UpsertQuery> = async (context, given) => {
   const { preconditions: mode } = context.type;
   const { preconditions, body, query } = given;
@@ -262,7 +262,7 @@ const updating =
     return writeItems(context, given, 'update', items, [], { mergePatch });
   };
 
-/** Keys that are left out stay as they are. */
+/** Omitted keys keep their values. */
 export const update = updating(false);
 
 /** Merges `any` values and open keys (RFC 7396). */
@@ -275,7 +275,7 @@ const tagAt = (pointer: string): string => `${pointer}/${ITEM_TAG}`;
 const ownPrecondition = (type: RecordType, { pointer, tag }: ParsedRecord): Precondition | undefined =>
   conditions.preconditionAt(tagAt(pointer), typeof tag === 'string' ? tag : undefined, type.preconditions);
 
-/** Each item names its record by the identifier, and perhaps the tag that it must have. */
+/** Each item contains its record's identifier, and optionally the required tag. */
 export const updateMany: WriteOperation<WriteQuery> = async (context, given) => {
   const { type } = context;
   const { records } = given.body;
@@ -300,7 +300,7 @@ function misnamedIn(type: RecordType, { body, pointer, tag }: ParsedRecord): rea
   return [{ pointer: `${pointer}/${escapeStep(name)}`, code: isMissing ? 'required' : 'type', message }, ...wrong];
 }
 
-/** Returns the record as it was, which no longer has a tag. */
+/** Returns the deleted record, without a tag. */
 export const deleteOne: WriteOperation<WriteQuery> = async (context, given) => {
   const { type, store, author, rights } = context;
   const { id: identifier, query, preconditions, caller, minimal } = given;
@@ -313,7 +313,7 @@ export const deleteOne: WriteOperation<WriteQuery> = async (context, given) => {
   }));
 };
 
-/** Deletes all records that the filters find or none, and never more than `most`. */
+/** Deletes all records that match the filters, or none if they exceed `most`. */
 export const deleteFound: WriteOperation<DeleteQuery> = async (context, given) => {
   const { type, store, author, rights } = context;
   const { query, preconditions, caller, minimal, most } = given;
@@ -339,7 +339,7 @@ export const upsert: WriteOperation<UpsertQuery> = async (context, given) => {
   const { faults: all, isHidden } = validatedFor(rights, type, validate, unknown, faults);
   const keyFaults = keyFaultsIn(type, all, query.unique, unknown, faults);
   const shared = { type, raw, ...query, author, rights, caller };
-  // Such values find no record, so the body is checked like that of a create, which reports all of its faults.
+  // Such values match no record: checks the body like that of a create, to report all of its faults.
   if (keyFaults.length > 0 && !isArray && !isHidden && faults.length === 0) {
     const found = faultsIn(context, () => keyFaults, unknown);
     await store.create({ ...shared, items: unknown, faults: found, mergePatch: false });
@@ -368,7 +368,7 @@ export const upsert: WriteOperation<UpsertQuery> = async (context, given) => {
   return done(context, given, request, store.upsert, store.once.upsert, answer);
 };
 
-/** Faults of a body that lacks usable identifying values, else none. `known`: faults of items that are no objects. */
+/** Faults of a body without valid identifying values, else none. `known`: faults of items that are no objects. */
 function keyFaultsIn(
   type: RecordType,
   found: readonly Fault[],
@@ -388,7 +388,7 @@ function keyFaultsIn(
         return [{ ...at, message: `"${name}" is required: ${ON}= says that it identifies the record` }];
       if (!('link' in member) || !isObject(value)) return [];
       const { name: identifier } = member.target.identifier;
-      // A link must name a stored record: with a new one, each upsert would create another record.
+      // A link must refer to a stored record: otherwise each upsert would create another.
       if ((value[identifier] ?? null) !== null) return [];
       const message = `"${name}" must name its record by "${identifier}": ${ON}= says that it identifies the ${type.name}`;
       return [{ ...at, message }];
@@ -403,6 +403,6 @@ function keyFaultsIn(
   };
   const keyFaults = found.filter(isKey);
   if (missing.length + keyFaults.length === 0) return [];
-  // Other records of an array may exist, so that keys which only a create requires are not missing.
+  // In an array, records may exist already, so a key that only a create requires is no fault.
   return inDocumentOrder([...missing, ...(items.length === 1 ? found : keyFaults)], documentOf(items));
 }
