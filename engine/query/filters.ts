@@ -39,14 +39,14 @@ export function resolveFilters(reading: QueryReading): readonly Filter[] {
   return all;
 }
 
-/** Parameters whose steps are read up to `at`, and the records that they are about. */
+/** Parameters whose steps are parsed up to `at`, and the records that they filter. */
 interface Unread extends PathStart {
   readonly parameters: readonly Parameter[];
   readonly at: number;
   readonly groups: number;
 }
 
-/** The left side of a comparison: a value, or the number of records of a set. */
+/** The left operand: a value, or the number of records of a set. */
 type Compared = Path | SetPath;
 
 const fieldOf = (compared: Compared): Path['field'] => ('set' in compared ? undefined : compared.field);
@@ -61,7 +61,7 @@ class FilterReader {
     this.#reading = reading;
   }
 
-  /** Parameters with the same name and operator (or quantifier) are one condition. */
+  /** Merges parameters of the same name and operator (or quantifier) into one condition. */
   conditions(unread: Unread): readonly Filter[] {
     const { parameters, at } = unread;
     const together = Map.groupBy(parameters, ({ steps = [] }) =>
@@ -99,7 +99,7 @@ class FilterReader {
     return items && [{ kind, items }];
   }
 
-  /** The conditions of each item, such as `[0][name]=x&[0][code]=y`. Without indices, all are one item, or each is one. */
+  /** The conditions of each item, such as `[0][name]=x&[0][code]=y`. Without indices, all form one item or (`isOneEach`) one each. */
   #items(unread: Unread, isOneEach = false): readonly (readonly Filter[])[] | undefined {
     const { parameters, at } = unread;
     const array = wireArray(parameters, at, this.#complain(parameters));
@@ -160,7 +160,7 @@ class FilterReader {
     return complain('unknown-operator', message, () => this.#suggestion(text, known, record?.target, names));
   }
 
-  /** `_cnd[author.name]` for `_cnd[author][name]`, or the nearest of the known words. */
+  /** `_cnd[author.name]` for `_cnd[author][name]`, or the most similar known word. */
   #suggestion(word: string, known: readonly string[], type: RecordType | undefined, path: string): string {
     const { rights } = this.#reading.names;
     const isMember =
@@ -194,7 +194,7 @@ function readOperand(
   return parseTruth(text) ?? complain('invalid-value', `${shown(path, text)} is not true or false`);
 }
 
-/** Commas can separate values only where no value contains one. */
+/** Commas separate values only if no value contains one. */
 function isJoined(path: Compared): boolean {
   const field = fieldOf(path);
   if (!field) return true;

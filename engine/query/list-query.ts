@@ -10,7 +10,7 @@ import type { Parameter } from './parameters.ts';
 export interface View {
   readonly key: string;
   readonly type: RecordType;
-  /** The requested variant; the default variant in related records. */
+  /** The requested variant; for related records, the default. */
   readonly variant: Variant;
   readonly fields: readonly Field[];
   readonly openKeys: boolean;
@@ -63,13 +63,13 @@ export interface ValueFilter {
   readonly value: JsonValue;
 }
 
-/** Any, all or none of the items hold; an item holds if all its conditions do. */
+/** Any, all or none of the items match; an item matches if all its conditions do. */
 export interface Group {
   readonly kind: GroupKind;
   readonly items: readonly (readonly Filter[])[];
 }
 
-/** All the conditions hold for one and the same record of the set, for no record of it, or for every one. */
+/** All conditions match the same record of the set, no record, or each record. */
 export interface SetFilter {
   readonly kind: 'some' | 'no' | 'every';
   readonly path: SetPath;
@@ -130,7 +130,7 @@ export interface SummaryQuery {
 export interface QueryLimits {
   readonly maxFilters: number;
   readonly maxIncludes: number;
-  /** Maximum values in a filter by the identifier of the records themselves; default: as for others. */
+  /** Maximum values in a filter by the records' own identifier; default: as for others. */
   readonly maxIdentifiers?: number | undefined;
 }
 
@@ -138,7 +138,7 @@ export interface PathNames {
   readonly type: RecordType;
   readonly variant: Variant;
   readonly fields: ReadonlyMap<string, Field>;
-  /** Hide relations to types that the client may not read. */
+  /** Hides relations to types that the client cannot read. */
   readonly rights: Rights;
 }
 

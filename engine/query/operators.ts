@@ -1,4 +1,4 @@
-/** The operators of list filters and of checks. The engine evaluates checks itself, so that both databases answer alike. */
+/** The operators of list filters and checks. The engine evaluates checks itself, for equal results on both databases. */
 import { foldedValue } from '../field-types/case-folding.ts';
 import { MAX_IN_VALUES, type OperatorName } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
@@ -9,12 +9,12 @@ export interface Operator {
   readonly name: OperatorName;
   readonly description: string;
   readonly operand: 'value' | 'values' | 'flag';
-  /** SQL about a comparable column, and the same in the engine. `like`: the LIKE that compares ASCII letters without case. */
+  /** SQL for a comparable column; `test` does the same here. `like`: the LIKE operator that ignores ASCII case. */
   condition(column: string, count: number, like: string): string;
   test(value: JsonValue, operand: JsonValue, compare: (a: JsonValue, b: JsonValue) => number): boolean;
 }
 
-/** An operator that compares with one value; null is never among what it finds. */
+/** Compares with one value; null matches only `ne`. */
 const comparing = (
   name: OperatorName,
   sign: string,
@@ -65,7 +65,7 @@ export const operators: Readonly<Record<OperatorName, Operator>> = {
   },
 };
 
-/** The `count` of `condition`: how many operands there are; for a flag, 1 for true and 0 for false. */
+/** The `count` of `condition`: the number of operands; for a flag, 1 for true and 0 for false. */
 export const countOf = (name: OperatorName, value: JsonValue): number =>
   operators[name].operand === 'flag' ? Number(value) : many(value).length;
 
@@ -78,12 +78,12 @@ export const operatorsByName: ReadonlyMap<string, Operator> = new Map(Object.ent
 
 export const countOperators: readonly OperatorName[] = integer.operators.filter((name) => name !== operators.null.name);
 
-/** A pattern of SQL's LIKE, escaped by a backslash, for text in which `*` stands for any run. */
+/** A pattern for SQL's LIKE, escaped by a backslash, from text with `*` as wildcard. */
 const pattern = (text: string): string => text.replace(/[%_\\]/g, '\\$&').replace(/\*+/g, '%');
 
 const LAST_POINT = 0x10ffff;
 
-/** The range, by code points, of texts that begin like the pattern; undefined for `*…`. */
+/** The range of strings with the pattern's prefix, by code point; undefined for `*…`. */
 export function rangeOfPattern(text: string): readonly [from: string, below: string] | undefined {
   const [first = ''] = text.split('*', 1);
   const points = [...first].map((sign) => sign.codePointAt(0) ?? 0);
@@ -113,7 +113,7 @@ type ValueOf = (field: Field) => JsonValue;
 export const meets = ({ must, when }: Check, valueOf: ValueOf): boolean =>
   !when.every((one) => holds(one, valueOf, undefined)) || must.every((one) => holds(one, valueOf, true));
 
-/** The checks that a new record does not meet. `values`: by name; others have their defaults. */
+/** The checks that a new record fails. `values`: by name; other fields have their defaults. */
 export const unmetBy = ({ checks }: RecordType, values: JsonObject): readonly Check[] =>
   checks.filter(
     (check) =>
@@ -127,14 +127,14 @@ const defaultOf = ({ isNowByDefault, type, default: value }: Field): JsonValue |
 function holds(condition: CheckCondition, valueOf: ValueOf, withNull: boolean | undefined): boolean {
   if ('group' in condition) {
     const { group, items } = condition;
-    // A comparison with null must not make a check fail, nor inside `none`.
+    // Comparing with null must not fail a check, even inside `none`.
     const inner = group === 'none' && withNull !== undefined ? !withNull : withNull;
     const itemHolds = (item: readonly CheckCondition[]): boolean => item.every((one) => holds(one, valueOf, inner));
     return group === 'all' ? items.every(itemHolds) : items.some(itemHolds) === (group === 'any');
   }
   const { field, operator, operand, other } = condition;
   if (operator === 'null') return (valueOf(field) === null) === operand;
-  // Fold only if the tables do, so that all instances agree.
+  // Folds case only if the tables do, so that all instances agree.
   const isFolded = field.folded !== undefined || other?.folded !== undefined;
   const [value = null, compared = null] = [valueOf(field), other ? valueOf(other) : operand].map((one) =>
     isFolded ? foldedValue(one) : one,

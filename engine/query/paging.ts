@@ -1,4 +1,4 @@
-/** The order of a list, and which part of it: `_cnd[orderBy]`, `_cnd[limit]`, and the cursors of `after=` and `before=`. */
+/** Order and page of a list: `_cnd[orderBy]`, `_cnd[limit]`, and the cursors of `after=` and `before=`. */
 import { hash } from 'node:crypto';
 import { integer } from '../field-types/integer.ts';
 import { type JsonValue, parsedJson } from '../json/json.ts';
@@ -134,13 +134,13 @@ const BINDING_LENGTH = 12;
 
 type BoundTo = Pick<ListQuery, 'view' | 'order' | 'filters'>;
 
-/** `values` are those of `query.order`. Returns undefined if they are too long; such a list is paged by offset. */
+/** `values`: one per term of `query.order`. Returns undefined if too long: links then use offsets. */
 export function encodeCursor(query: BoundTo, values: readonly JsonValue[]): string | undefined {
   const text = Buffer.from(JSON.stringify([binding(query), ...values])).toString('base64url');
   return text.length > MAX_CURSOR_LENGTH ? undefined : text;
 }
 
-/** Must be called last: a cursor is bound to the rest of the query, and is not checked if that has faults. */
+/** Must be called last: a cursor is bound to the rest of the query; skips the check if that has faults. */
 export function resolveCursor(query: ListQuery, { plain, faults }: QueryReading): Cursor | undefined {
   const [after, before] = [plain.get('after'), plain.get('before')];
   const text = after ?? before;
@@ -181,7 +181,7 @@ function textOf(condition: Filter): string {
   return JSON.stringify([kind, condition.path.name, rest]);
 }
 
-/** Forged values must not reach the database: accepts only values that a field of the path could hold. */
+/** Forged values must not reach the database: accepts only values valid for the path's field. */
 function isValueOf({ relations, field }: Path, value: JsonValue | undefined): boolean {
   if (value === null) return field !== undefined || relations.length > 0;
   const text = String(value);

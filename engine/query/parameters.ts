@@ -1,10 +1,10 @@
-/** Decodes a query string into keys, split at brackets, and values. Names are not checked here. */
+/** Decodes a query string into keys, split at brackets, and values. Does not check names. */
 import { shortened } from '../names.ts';
 import { type Fault, MAX_ERRORS } from '../problem.ts';
 
 export interface Parameter {
   readonly key: string;
-  /** `['limit', '0']` for `_cnd[limit][0]`; undefined for keys without this form. */
+  /** `['limit', '0']` for `_cnd[limit][0]`; undefined for other keys. */
   readonly steps: readonly string[] | undefined;
   readonly value: string;
 }
@@ -12,7 +12,7 @@ export interface Parameter {
 export interface Parameters {
   readonly all: readonly Parameter[];
   readonly faults: readonly Fault[];
-  /** The query string without the page, for links to other pages. */
+  /** The query string without paging, for links to other pages. */
   readonly shared?: string;
 }
 
@@ -34,9 +34,9 @@ export function parseParameters(search: string): Parameters {
   return { all, faults, shared: sharedByPages(all) };
 }
 
-/** undefined for a malformed percent sign, bytes that are no UTF-8, and U+0000, which no stored text has. */
+/** undefined for malformed percent-encoding, invalid UTF-8, and U+0000, which is never stored. */
 function decode(text: string): string | undefined {
-  // curl sends UTF-8 unencoded, and Node passes on each byte as a character.
+  // curl sends UTF-8 unencoded; Node turns each byte into a character.
   const encoded = text
     .replaceAll('+', ' ')
     .replace(/[\u0080-\u00ff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
@@ -54,20 +54,20 @@ const undecodable = (parameter: string, piece: string): Fault => ({
   message: `"${piece.slice(0, MAX_QUOTED)}" cannot be decoded: two hexadecimal digits must follow each %, and the bytes must be UTF-8 without U+0000`,
 });
 
-/** Encoded anew, since raw parameters could end the header of the links. */
+/** Encodes anew, since raw parameters could break the Link header. */
 const sharedByPages = (all: readonly Parameter[]): string =>
   all
     .filter(({ key, steps }) => steps?.[0] !== 'limit' && key !== 'after' && key !== 'before')
     .map(({ key, value }) => `${encodeURIComponent(key)}=${encodeURIComponent(value)}&`)
     .join('');
 
-/** Returns undefined, so that callers can return its result. `suggest`: the end of the message. */
+/** Returns undefined, so that callers can return its result. `suggest`: ends the message. */
 export type Complain = (code: string, message: string, suggest?: () => string) => undefined;
 
 export const complainAbout =
   (faults: Fault[], parameter: string): Complain =>
   (code, message, suggest) => {
-    // Suggestions are expensive: skip them for faults that the response does not list.
+    // Suggestions are expensive: skips them for faults that the response omits.
     const suggestion = suggest && faults.length < MAX_ERRORS ? suggest() : '';
     faults.push({ parameter, code, message: message + suggestion });
     return undefined;
@@ -80,7 +80,7 @@ export const quote = (text: string): string => JSON.stringify(shortened(text, MA
 export const didYouMeanHint = (hint: string | undefined): string =>
   hint === undefined ? '' : `; did you mean "${shortened(hint)}"?`;
 
-// Arrays: a repeated key, `[]` after it, indices in any order, or commas where items have none.
+// Arrays: repeated keys, `[]` suffixes, indices in any order, or commas if items have none.
 
 interface WireArray {
   readonly form: 'plain' | 'brackets' | 'indices';
@@ -94,7 +94,7 @@ function formOf(step: string | undefined): WireArray['form'] {
   return step !== undefined && INDEX.test(step) ? 'indices' : 'plain';
 }
 
-/** Reads an array of anything, whose items stand in the step `at` of the keys. */
+/** Reads an array whose items are at step `at` of the keys. */
 export function wireArray(parameters: readonly Parameter[], at: number, complain: Complain): WireArray | undefined {
   const [form = 'plain', ...others] = new Set(parameters.map(({ steps = [] }) => formOf(steps[at])));
   if (others.length > 0)
@@ -108,7 +108,7 @@ export function wireArray(parameters: readonly Parameter[], at: number, complain
   return { form, items: new Map([...items].toSorted(([a], [b]) => a - b)) };
 }
 
-/** Reads an array of texts: the parameter of each item by its index. `joined`: whether commas separate items. */
+/** Reads an array of strings: the parameter of each item by its index. `joined`: whether commas separate items. */
 export function textArray(parameters: readonly Parameter[], at: number, complain: Complain, joined = true) {
   const array = wireArray(parameters, at, complain);
   if (!array) return undefined;

@@ -1,4 +1,4 @@
-/** Dotted paths such as `author.name`: to the values of filters and orders, and to what a view shows. */
+/** Dotted paths such as `author.name`: to values in filters and orders, and to members of views. */
 import { type Field, MAX_INCLUDE_DEPTH, type RecordType, type Relation, type Variant } from '../model/model.ts';
 import { relationsFor, type Rights } from '../model/rights.ts';
 import { didYouMean } from '../names.ts';
@@ -27,7 +27,7 @@ export interface PathStart {
   readonly followed: number;
 }
 
-/** Follows `author.country.name`; undefined after a complaint. `through`: sets on the way, of which one record must match. */
+/** Follows `author.country.name`; undefined after a complaint. `through`: sets on the path; one record of each must match. */
 export function resolveSubject(start: PathStart, text: string, complain: Complain, others: Iterable<string> = []) {
   const steps = text.split('.');
   const through: SetPath[] = [];
@@ -53,7 +53,7 @@ export function resolveSubject(start: PathStart, text: string, complain: Complai
   return { through, end: set ?? pathTo(names.type, relations, undefined), reached: { names, followed } };
 }
 
-/** Resolves a path of an order or a summary, which leads through no set: a record has one value at most. */
+/** Resolves a path in an order or a summary; refuses sets, so that a record has at most one value. */
 export function resolvePath(names: PathNames, text: string, complain: Complain, others: Iterable<string> = []) {
   const subject = resolveSubject({ names, followed: 0 }, text, complain, others);
   if (!subject) return undefined;
@@ -149,11 +149,11 @@ function withRelations(view: View, relations: View['relations']): View {
 
 type RelationView = View['relations'][number];
 
-/** Whether only the identifier of a related record is shown, which fits into one cell of CSV. */
+/** Whether the view shows only a related record's identifier, which fits into a CSV cell. */
 export const isLink = ({ relation: { toMany, target }, view }: RelationView): boolean =>
   !toMany && target.identifier.inRecord && view.fields.length + view.relations.length === 0;
 
-/** The view of a row of CSV, with identifiers in place of related records: by default those in the table's own columns. */
+/** The view of a CSV row, with identifiers instead of related records; by default only foreign keys of the table. */
 export function rowView(view: View): View {
   if (view.chosenBy) return withRelations(view, view.relations.filter(isLink));
   const own = view.relations.filter(
@@ -182,14 +182,14 @@ export function viewOf(type: RecordType, variant: Variant, parts: Parts, visible
   return { key: keyOf(view), ...view };
 }
 
-/** `*` for all fields keeps the keys of the usual views short; names hold none of these signs. */
+/** `*` for all fields keeps usual keys short; names contain none of these characters. */
 function keyOf({ type, variant, fields, openKeys, relations }: Omit<View, 'key'>): string {
   const own = fields.length === variant.fields.length ? '*' : fields.map(({ name }) => name).join();
   const inner = relations.map(({ relation, view }) => `${relation.name}=${view.key}`).join();
   return `${type.statementKey}:${variant.name}(${own}${openKeys ? '+' : ''};${inner})`;
 }
 
-// `include=publisher,author.country` names relations to show, `fields=title,author.name` what to show of records.
+// `include=publisher,author.country` selects relations, `fields=title,author.name` fields.
 
 export function resolveView({ names, view: usual, limits, plain, faults }: QueryReading): View {
   const chosenBy = (['include', 'fields'] as const).find((parameter) => plain.has(parameter));

@@ -1,4 +1,4 @@
-/** Reads query strings into queries. All faults of a request are reported at once. */
+/** Parses query strings to queries, and reports all faults of a request at once. */
 import { createCache, memoized } from '../memo.ts';
 import type { RecordType, UniqueMembers, Variant } from '../model/model.ts';
 import { can, namedUniques, relationsFor, type Rights } from '../model/rights.ts';
@@ -21,11 +21,11 @@ import { readSummary } from './summary.ts';
 /** Returns parameters with `steps` for conditions, order and limit. */
 export type ParseSearch = (search: string, rights: Rights) => Parameters;
 
-/** Clients repeat their requests. Longer texts than MAX_TEXT are not remembered. */
+/** Clients repeat requests. Query strings over MAX_TEXT are not cached. */
 const MAX_QUERIES = 4096;
 const MAX_TEXT = 500;
 
-/** Problem: `invalid-query`. */
+/** Throws `invalid-query`. */
 export type TypeQueries = {
   readonly [K in keyof typeof KINDS]: (search: string | Parameters) => ReturnType<(typeof KINDS)[K]['resolve']>;
 };
@@ -69,7 +69,7 @@ function variantOf(
   const known = variants.has('') ? 's' : ` ${quote(name ?? '')}; it has ${[...variants.keys()].join(', ')}`;
   const hint = (): string => didYouMean(name ?? '', variants.keys());
   complainAbout(faults, 'variant')('unknown-variant', `${typeName} has no variant${known}`, hint);
-  // Continue with all fields, so that this fault causes no others.
+  // Continues with all fields, so that this fault causes no others.
   return { name: '', fields: [...fields.values()] };
 }
 
@@ -117,7 +117,7 @@ function sortParameters(
   return { ...sorted, plain, shared, faults };
 }
 
-/** Parameters of other products, with the parameter that means the same here. */
+/** Parameters of other products, with their equivalents here. */
 const EQUIVALENTS: ReadonlyMap<string, string> = new Map([
   ['limit', '_cnd[limit]=OFFSET,LIMIT'],
   ['offset', '_cnd[limit]=OFFSET,LIMIT'],
@@ -152,7 +152,7 @@ function refuse(
     });
 }
 
-/** `orderBy` was meant to be `_cnd[orderBy]`, `includ` and `include[]` to be `include`. */
+/** Suggests `_cnd[orderBy]` for `orderBy`, `include` for `includ` and `include[]`. */
 function spellingOf(key: string, plain: readonly string[], conditions: readonly string[]): string | undefined {
   const bare = key.replace(/^_?cnd(?=\[)/, '').replace(/[[\]]/g, '');
   const near = nearest(bare, [...conditions, ...plain]);

@@ -36,7 +36,7 @@ export function readSummary(reading: QueryReading): SummaryQuery {
   return { type: names.type, filters, keys, measures, order, ...range, shared: reading.shared };
 }
 
-/** `sum(price)` as `sum` and `price`; `price` without a word. */
+/** `sum(price)` is `sum` and `price`; `price` has no word. */
 interface Item {
   readonly name: string;
   readonly word: string | undefined;
@@ -49,7 +49,7 @@ const wordHint = (name: string, words: readonly string[]): string =>
   didYouMean((name.split('(', 1)[0] ?? '').toLowerCase(), words);
 
 function itemsOf(list: string, most: number, complain: Complain): readonly Item[] {
-  // One more than allowed shows that there are too many.
+  // The limit plus one reveals too many.
   const names = list.split(',', most + 1);
   if (names.length > most) complain('too-many', `There can be at most ${most} names, separated by commas`);
   const known = names.slice(0, most);
@@ -113,7 +113,7 @@ function resolveMeasure({ name, word, text }: Item, names: PathNames, complain: 
   return { name, aggregate, path };
 }
 
-/** Ends with the keys that are not named, as tie-breakers in the direction of the last term. */
+/** Appends unnamed keys as tie-breakers, in the direction of the last term. */
 function resolveSummaryOrder(
   { orderBy, faults }: QueryReading,
   keys: readonly GroupKey[],
