@@ -1,4 +1,4 @@
-/** JSON: pointers, a reader in one pass that can keep texts as written, merge patch, the order of faults in a body. */
+/** JSON: pointers, a one-pass parser that can keep raw values, merge patch, and the order of faults in a body. */
 import { isDeepStrictEqual } from 'node:util';
 import { memoized } from '../memo.ts';
 import { shortened } from '../names.ts';
@@ -50,27 +50,27 @@ export interface TextLimits {
   readonly bodyItems: number;
 }
 
-/** The members of each object that are stored as they were written, by key. */
+/** The members of each object that are stored as raw JSON, by key. */
 export type RawValues = ReadonlyMap<JsonObject, RawMembers>;
 export type RawMembers = ReadonlyMap<string, RawMember>;
 
 export const NO_RAW_VALUES: RawValues = new Map();
 
 export interface RawMember {
-  /** The key with its quotes and escapes. */
+  /** The key, with quotes and escapes. */
   readonly name: string;
-  /** The value, without white space between its tokens. */
+  /** The value, without insignificant white space. */
   readonly text: string;
 }
 
-/** Says which members keep their text: `text` the whole member, `undefined` nothing in it. */
+/** Selects the members to keep raw: `text`: the whole member; undefined: nothing in it. */
 export interface KeptMembers {
   of(key: string): 'text' | KeptMembers | undefined;
 }
 
 interface ReadingOptions {
   readonly limits: TextLimits;
-  /** Applies to the object, or to each object of the array; `text` keeps the whole. */
+  /** Applies to the object, or to each object of the array; `text` keeps everything. */
   readonly kept?: 'text' | KeptMembers | undefined;
   readonly what?: string;
   readonly number?: (text: string) => JsonValue;
@@ -78,7 +78,7 @@ interface ReadingOptions {
 
 interface JsonText {
   readonly value: JsonValue;
-  /** The text with `kept: 'text'`, else empty. */
+  /** The raw JSON with `kept: 'text'`, else empty. */
   readonly text: string;
   readonly keys: number;
   readonly raw: RawValues;
@@ -130,7 +130,7 @@ class Tokenizer {
   #keys = 0;
   #containers = 0;
   #isKept = false;
-  /** The kept text so far, and the index that it goes on from. */
+  /** The raw JSON so far, and the index where it continues. */
   #kept = '';
   #keptTo = 0;
 
@@ -159,7 +159,7 @@ class Tokenizer {
     return this.#scalar();
   }
 
-  /** Keeps the text of a value, without white space between its tokens. */
+  /** Keeps a value's raw JSON, without insignificant white space. */
   #keep(): JsonValue {
     this.#skipSpace();
     this.#kept = '';
@@ -248,7 +248,7 @@ class Tokenizer {
     this.#at = at + 1;
     if (isPlain) return this.#text.slice(start + 1, at);
     const value = String(JSON.parse(this.#text.slice(start, at + 1)));
-    // Only escapes can hold U+0000 or half a surrogate pair, so that other strings need no check.
+    // Only escapes can encode U+0000 or half a surrogate pair: other strings need no check.
     const fault = textFault(value, role);
     if (fault) this.#refuse(...fault, role === 'The key' ? [...this.#path, value] : this.#path);
     return value;
@@ -263,7 +263,7 @@ class Tokenizer {
     if (text === 'true' || text === 'false') return text === 'true';
     if (this.#options.number) return this.#options.number(text);
     const value = Number(text);
-    // `1e999` is valid JSON, but read as Infinity.
+    // `1e999` is valid JSON, but parsed as Infinity.
     if (!Number.isFinite(value) && !this.#isKept) this.#refuse('number-range', 'The number is too large');
     return value;
   }
@@ -307,7 +307,7 @@ class Tokenizer {
     return invalidJson(`${this.#what} is not valid JSON: ${message}, at ${this.#locationOf(at)}`, pointer(this.#path));
   }
 
-  /** Only a body, or a text of several lines, has line numbers: other texts are part of a larger one. */
+  /** Only bodies and multiline input have line numbers: other input is part of a body. */
   #locationOf(at: number): string {
     const before = this.#text.slice(0, at);
     const column = `column ${at - before.lastIndexOf('\n')}`;
@@ -346,7 +346,7 @@ export const kindOf = (value: unknown): string =>
         ? 'an object'
         : `a ${typeof value}`;
 
-// Stored texts. Other programs may have stored what is not JSON.
+// Stored JSON, which other programs may have made invalid.
 
 const STORED: ReadingOptions = {
   limits: { bodyDepth: Infinity, bodyKeys: Infinity, bodyItems: Infinity },
@@ -369,7 +369,7 @@ export function membersOf(text: string): RawMembers {
 export const rawObject = (members: Iterable<RawMember>): string =>
   `{${Array.from(members, ({ name, text }) => `${name}:${text}`).join(',')}}`;
 
-/** JSON Merge Patch (RFC 7396): what the patch does not name keeps its text and place. */
+/** JSON Merge Patch (RFC 7396): members not in the patch keep their raw JSON and place. */
 export function mergePatch(target: string | undefined, patch: string): string {
   if (!patch.startsWith('{')) return patch;
   const members = new Map(membersOf(target ?? ''));
@@ -381,21 +381,21 @@ export function mergePatch(target: string | undefined, patch: string): string {
   return rawObject(members.values());
 }
 
-/** Whether the values are equal, whatever the order of keys, the escapes and the notation of numbers. */
+/** Whether the values are equal, ignoring key order, escapes and number notation. */
 export function sameValue(a: string, b: string): boolean {
   if (a === b) return true;
   const [one, other] = [a, b].map((text) => readStored(text, COMPARED));
   return one !== undefined && other !== undefined && isDeepStrictEqual(one.value, other.value);
 }
 
-/** Numbers are compared as texts with U+0000, which no string contains. */
+/** Compares numbers as strings with U+0000, which no JSON string here contains. */
 const COMPARED: ReadingOptions = { ...STORED, kept: undefined, number: (text) => `\0${canonicalNumber(text)}` };
 
 const NUMBER_PARTS = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 function canonicalNumber(text: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = NUMBER_PARTS.exec(text) ?? [];
-  // Exact arithmetic is not possible: the number only equals the same text.
+  // Exact arithmetic is impossible: the number equals only itself.
   if (!Number.isSafeInteger(Number(exponent))) return text;
   const digits = (whole + fraction).replace(/^0+/, '');
   let end = digits.length;
@@ -407,7 +407,7 @@ function canonicalNumber(text: string): string {
 /** Sorts faults as in the body, missing keys last, one per location and all unmet checks. `at`: the body's pointer. */
 export function inDocumentOrder(faults: readonly Fault[], body: JsonValue, at = ''): readonly Fault[] {
   if (faults.length < 2) return faults;
-  /** A text that sorts as the location does: before those inside it. */
+  /** A sort key for the location: it sorts before locations inside it. */
   const orderOf = (location: string): string => {
     let value: unknown = body;
     const indexes = unescapedSteps(location.slice(at.length)).map((step) => {
