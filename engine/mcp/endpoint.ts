@@ -1,4 +1,4 @@
-/** `/mcp`: streamable HTTP without sessions. Each request is one message of an agent, and takes the steps of other requests. */
+/** `/mcp`: streamable HTTP without sessions. Each request is one message of an agent, checked like other requests. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   createMcpHandler,
@@ -39,7 +39,7 @@ export function createAgentEndpoint(engine: Engine, { title, ...limits }: TextLi
       const content = await readContent(request, caller, [JSON_TYPE]);
       await ownTurn(caller);
       const text = Buffer.isBuffer(content) ? decode(content) : textOf(content.parsed);
-      // An array would be many requests that count as one.
+      // The rate limit would count an array as one request.
       const message = readObject(text, limits, 'The message').object;
       const requestId = requestIdOf(request, response);
       const server = createAgentServer({
@@ -78,13 +78,13 @@ async function answered(
 
 const HEADER_MISMATCH = -32_020;
 
-/** Gateways authorize by headers, which must agree with the message. */
+/** Gateways authorize by headers: they must match the message. */
 function mismatchIn({ headers }: IncomingMessage, { id = null, method, params }: JsonObject): Answer | undefined {
   const repeated: Readonly<Record<string, unknown>> = {
     'Mcp-Method': method,
     'Mcp-Name': method === 'tools/call' && isObject(params) ? params['name'] : undefined,
   };
-  // Clients encode names that are not ASCII.
+  // Clients encode non-ASCII names.
   const encoded = (value: string): string => `=?base64?${Buffer.from(value).toString('base64')}?=`;
   const wrong = Object.keys(repeated).find((name) => {
     const [header, value] = [headers[name.toLowerCase()], repeated[name]];
@@ -96,7 +96,7 @@ function mismatchIn({ headers }: IncomingMessage, { id = null, method, params }:
   return { status: 400, headers: { 'Content-Type': JSON_TYPE }, body };
 }
 
-/** The request for the SDK, which wants an address, and a client that accepts both formats. */
+/** The request for the SDK, which requires a URL, and an Accept header with both formats. */
 function asWebRequest({ headers }: IncomingMessage): Request {
   const given = Object.entries(headers).filter(([name]) => name !== 'content-length' && !name.startsWith(':'));
   const web = new Headers(given.map(([name, value]): [string, string] => [name, String(value)]));
