@@ -1,4 +1,4 @@
-/** The Express app for everything that is not a record. */
+/** The Express app for all paths except records. */
 import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import { isGuarded } from '../access/access.ts';
 import type { Engine, EngineSettings } from '../engine.ts';
@@ -37,7 +37,7 @@ export function createApp(engine: Engine, settings: EngineSettings): Express {
   return app;
 }
 
-/** Handlers for a host application; other paths go to its `next`, or get 404. */
+/** Handlers for a host application; pass other paths to `next`, or send 404. */
 export function createMounted(
   engine: Engine,
   settings: EngineSettings,
@@ -57,7 +57,7 @@ export function createMounted(
   return (request, response, next) => {
     const prototypes = [request, response].map((one) => [one, Object.getPrototypeOf(one) as object] as const);
     handle(request, response, () => {
-      // Undoes Express's change of prototypes for the host application.
+      // Restores the prototypes that Express has replaced.
       for (const [one, prototype] of prototypes) Object.setPrototypeOf(one, prototype);
       if (next) next();
       else engine.host.notFound(request, response);
@@ -65,7 +65,7 @@ export function createMounted(
   };
 }
 
-/** Without the slash, the relative links of the start page would lead beside the mount path. */
+/** Without the slash, the start page's relative links would miss the mount path. */
 const addSlash: RequestHandler = ({ baseUrl, originalUrl }, response, next) => {
   const [path = '', ...query] = originalUrl.split('?');
   if (baseUrl === '' || path.endsWith('/')) next();
@@ -108,13 +108,13 @@ const prepare =
     });
   };
 
-/** `OPTIONS *` is about the whole server (RFC 9110, 9.3.7). */
+/** `OPTIONS *` asks about the whole server (RFC 9110, 9.3.7). */
 const asterisk: RequestHandler = ({ url }, response, next) => {
   if (url === '*') response.status(204).set('Allow', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS').end();
   else next();
 };
 
-/** Loaded with the first request: the SDK takes a tenth of a second. */
+/** Loads the SDK, which takes 100 ms, on the first request. */
 function agents(engine: Engine, settings: EngineSettings): RequestHandler {
   const load = lazy(async () => (await import('../mcp/endpoint.ts')).createAgentEndpoint(engine, settings));
   return async (request, response) => (await load())(request, response);
@@ -127,7 +127,7 @@ const answerErrors =
     else host.refuse(error, request, response);
   };
 
-/** Metrics name every type, so they need a token that may read every type. */
+/** Metrics name every type, so they require a token that can read all types. */
 const metrics = ({ metrics: kept, model, modelFor }: Engine): readonly RequestHandler[] => [
   (request, _, next) => {
     if (kept === undefined) throw new Problem('path-not-found', 'METRICS is off; METRICS=on turns it on');

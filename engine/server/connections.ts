@@ -1,4 +1,4 @@
-/** Serves one request of a connection at a time, and answers those that Node's parser refuses or that are ambiguous. */
+/** Serves one request per connection at a time, and refuses requests that are ambiguous or unparsable. */
 import { type IncomingMessage, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -8,12 +8,12 @@ import type { HostSteps } from '../http/handler.ts';
 import { destroyLater, isChunked } from '../http/request.ts';
 import { Problem, type ProblemCode } from '../problem.ts';
 
-/** Pieces of a chunked body, of which one more is allowed for each LEAST_PIECE bytes, and of all bodies in one turn. */
+/** Maximum chunks of a body, plus one per LEAST_PIECE bytes; also of all bodies in one turn of the event loop. */
 const MOST_PIECES = 1000;
 const LEAST_PIECE = 100;
 const TOO_MANY_PIECES = 'TOO_MANY_PIECES';
 const REQUEST_BYTES = 4096;
-/** For MOST_PIECES, each an object. */
+/** Memory of MOST_PIECES objects. */
 const CHUNKED_BYTES = 300 * 1024;
 
 type ClientError = Error & { readonly code?: string };
@@ -22,11 +22,11 @@ interface Connection {
   readonly socket: Socket;
   current: ServerResponse | undefined;
   readonly waiting: { request: IncomingMessage; response: ServerResponse; share: Share | undefined }[];
-  /** A fault in the bytes that follow the requests that wait. */
+  /** A parse error after the waiting requests. */
   error: ClientError | undefined;
 }
 
-/** One more than `most` connections closes the one that has been idle for longest. */
+/** Closes the longest idle connection if there are more than `most`. */
 export function serveConnections(
   server: Server,
   serve: RequestListener,
@@ -37,9 +37,9 @@ export function serveConnections(
   const connections = new Map<Duplex, Connection>();
   /** The longest idle first. */
   const idle = new Set<Socket>();
-  /** Their next requests are served together at the end of a turn, which keeps code in the CPU caches. */
+  /** Connections whose requests are served together at the end of a turn, for warm CPU caches. */
   const arrived: Connection[] = [];
-  /** Pieces of chunked bodies that have come in this turn. */
+  /** Chunks received in this turn. */
   let pieces = 0;
 
   server.on('connection', (socket) => {
@@ -50,7 +50,7 @@ export function serveConnections(
       forget(socket);
       drop(connection);
     });
-    // Node resumes sockets whenever a body is read.
+    // Node resumes the socket whenever it reads a body.
     socket.on('resume', () => {
       if (!mayRead(connection)) socket.pause();
     });
@@ -113,7 +113,7 @@ export function serveConnections(
   const mayRead = (connection: Connection): boolean =>
     !isPipelining(connection) && (pieces < MOST_PIECES || !mayBringPieces(connection));
 
-  /** Node makes a call and an object for each piece of a chunked body: refuses one in too many small ones. */
+  /** Refuses bodies in too many small chunks: Node makes a call and an object for each. */
   function limitPieces(request: IncomingMessage, response: ServerResponse): void {
     let count = 0;
     let bytes = 0;
@@ -121,7 +121,7 @@ export function serveConnections(
     const push = request.push.bind(request);
     request.push = (piece: Buffer | null) => {
       countPiece();
-      // After false, Node would stop and start reading at each piece.
+      // After false, Node would pause and resume at each chunk.
       if (isRefused) return true;
       count += 1;
       bytes += piece?.length ?? 0;
@@ -131,11 +131,11 @@ export function serveConnections(
       else refuse(Object.assign(new Error('too many pieces'), { code: TOO_MANY_PIECES }), request.socket);
       return true;
     };
-    // Node would read on without a call to push.
+    // Otherwise Node would discard the body without calling push.
     response.once('prefinish', () => request.resume());
   }
 
-  /** One read may bring 10,000 pieces, which take 10 ms: others that may bring as many wait for the next turn. */
+  /** One read can contain 10,000 chunks, which take 10 ms: pauses other chunked bodies until the next turn. */
   function countPiece(): void {
     pieces += 1;
     if (pieces === 1) setImmediate(forgetPieces);
@@ -147,7 +147,7 @@ export function serveConnections(
     const isPaused = pieces >= MOST_PIECES;
     pieces = 0;
     if (!isPaused) return;
-    // A socket that has to stay paused is paused again by its listener.
+    // The `resume` listener pauses sockets again if necessary.
     for (const { socket, error } of connections.values()) if (!error) socket.resume();
   }
 
@@ -161,12 +161,12 @@ export function serveConnections(
     if (last === undefined) return answerClientError(error, socket);
     if (last.req.complete) return;
     if (last !== current) waiting.pop()?.share?.release();
-    // A second response cannot be sent in the middle of one that has begun.
+    // A response that has begun cannot be replaced.
     else if (last.headersSent) socket.destroy();
     else answerClientError(error, socket);
   }
 
-  /** After a refusal, the client must not send the body: it would be taken for the next request. */
+  /** After a refusal, the client must not send the body: Node would parse it as the next request. */
   const receiveExpecting: RequestListener = (request, response) => {
     const length = Number(request.headers['content-length'] ?? 0);
     if (length <= bodyLimit && framingFault(request) === undefined) response.writeContinue();
@@ -222,15 +222,15 @@ function answerClientError(error: ClientError, socket: Duplex): void {
     Connection: 'close',
   };
   const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
-  // Reading many small pieces to their end costs the server more than the client.
+  // Draining many small chunks costs the server more than the client.
   if (error.code === TOO_MANY_PIECES) socket.once('finish', () => socket.destroy());
   else destroyLater(socket);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${body}`);
 }
 
-// Request smuggling (RFC 9112, 11.2): a proxy could read such requests in another way. Node's parser lets some of them pass.
+// Request smuggling (RFC 9112, 11.2): a proxy could parse such requests differently. Node's parser accepts some of them.
 
-/** Headers that a request may have only once (RFC 9110, 5.3); the parser refuses a second Content-Length. */
+/** Headers allowed only once (RFC 9110, 5.3); the parser itself refuses a second Content-Length. */
 const SINGLE: ReadonlySet<string> = new Set([
   'host',
   'expect',
@@ -256,7 +256,7 @@ function framingFault(request: IncomingMessage): string | undefined {
   if (url.startsWith('/') || (url === '*' && method === 'OPTIONS')) return undefined;
   const absolute = absoluteForm(url);
   if (absolute === undefined) return 'The URL has to begin with a slash';
-  // The port of the scheme may be left out.
+  // The default port is optional.
   const port = absolute.scheme === 'https' ? /:443$/ : /:80$/;
   const names = [absolute.authority, host ?? absolute.authority].map((name) => name.toLowerCase().replace(port, ''));
   return names[0] === names[1] ? undefined : 'The URL names another host than the header Host';
@@ -278,7 +278,7 @@ export function refuseAmbiguous({ watch, refuse }: HostSteps, serve: RequestList
   return (request, response) => {
     const fault = framingFault(request);
     request.url = originForm(request.url ?? '/');
-    // Node's parser drops what comes in one piece with an upgrade, and would go on in the middle of it.
+    // Node's parser drops data read together with an upgrade, and would resume in the middle of it.
     if (fault !== undefined || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     if (fault === undefined) serve(request, response);
     else watch(request, response, () => refuse(new Problem('bad-request', fault), request, response));

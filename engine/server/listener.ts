@@ -1,4 +1,4 @@
-/** The HTTP server: listens or says why it cannot, and stops without losing open requests. */
+/** The HTTP server: listens, reports why it cannot, and stops after open requests. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
@@ -11,21 +11,21 @@ import { serveConnections } from './connections.ts';
 
 type Connections = ReturnType<typeof serveConnections>;
 
-/** Longer than clients and proxies: the side that sends should close. */
+/** Longer than in clients and proxies: the side that sends requests should close. */
 const KEEP_ALIVE_MS = 75_000;
-/** Connections that wait to be accepted; clients retry further ones after seconds. */
+/** Connections waiting to be accepted; clients retry others only after seconds. */
 const BACKLOG = 4096;
 const CONNECTION_BYTES = 16 * 1024;
 const CHECK_MS = 5000;
 
-/** Each worker listens itself: a killed one loses no connection of the others. Only Linux spreads connections. */
+/** Each worker listens itself, so that killing one affects no other. Only Linux balances connections. */
 const PORT_SHARING =
   workerNumber !== undefined && process.platform === 'linux' ? { exclusive: true, reusePort: true } : {};
 
 export async function listen(serve: RequestListener, settings: Settings, budget: Budget) {
   const server = createServer(serverOptions(settings));
   const connections = serveConnections(server, serve, mostConnections(settings), budget, settings.bodyLimit);
-  // A client that closes its side after its last request is still answered.
+  // A client may half-close its connection before the response.
   Object.assign(server, { httpAllowHalfOpen: true });
   server.listen({ port: settings.port, host: settings.host, backlog: BACKLOG, ...PORT_SHARING });
   try {
@@ -38,9 +38,9 @@ export async function listen(serve: RequestListener, settings: Settings, budget:
 
 const serverOptions = ({ requestTimeout, headerLimit }: Settings) => ({
   maxHeaderSize: headerLimit + 1,
-  // Node would go on with requests that are pipelined behind the refused one.
+  // Node would continue with requests pipelined after the refused one.
   requireHostHeader: false,
-  // A request without a body emits no events of a stream. Node 22 ignores this.
+  // Requests without a body emit no stream events. Node 22 ignores this.
   optimizeEmptyRequests: true,
   keepAliveTimeout: KEEP_ALIVE_MS,
   requestTimeout,
@@ -48,7 +48,7 @@ const serverOptions = ({ requestTimeout, headerLimit }: Settings) => ({
   connectionsCheckingInterval: Math.ceil(Math.min(CHECK_MS, requestTimeout / 6)),
 });
 
-/** By MEMORY_LIMIT, and three quarters of the files that may be open. */
+/** Limited by MEMORY_LIMIT, and three quarters of the open-file limit. */
 const mostConnections = ({ memoryLimit }: Settings): number =>
   Math.floor(Math.min(memoryLimit / CONNECTION_BYTES, openFiles() * 0.75));
 
@@ -79,7 +79,7 @@ function urlOf(server: Server): string {
 
 const IDLE_CHECK_MS = 25;
 
-/** Answers the open requests. False if some were cut off after so many milliseconds. */
+/** Completes open requests. False if it cut some off at the timeout (ms). */
 async function drain(server: Server, connections: Connections, timeout: number): Promise<boolean> {
   let inTime = true;
   const cutOff = (): void => {
@@ -88,7 +88,7 @@ async function drain(server: Server, connections: Connections, timeout: number):
   };
   const closeIdle = (): void => {
     server.closeIdleConnections();
-    // Node does not count a connection without a request as idle.
+    // Node does not consider connections without a request idle.
     for (const { socket } of connections.values()) if (socket.bytesRead === 0) socket.destroy();
   };
   const timers = [setInterval(closeIdle, IDLE_CHECK_MS), setTimeout(cutOff, timeout)];

@@ -1,4 +1,4 @@
-/** The service of `npm start`: starts the engine, listens, and closes both; decides the settings that depend on the host. */
+/** The service of `npm start`: opens and closes engine and listener; resolves settings that depend on the host. */
 import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isGuarded } from '../access/access.ts';
@@ -13,7 +13,7 @@ import { listen } from './listener.ts';
 export interface Serving {
   readonly url: string;
   readonly engine: Engine;
-  /** Answers open requests, and closes the database. Resolves with false if some were cut off at `shutdownTimeout`. */
+  /** Completes open requests and closes the database. Resolves with false if `shutdownTimeout` cut some off. */
   close(): Promise<boolean>;
 }
 
@@ -25,7 +25,7 @@ export async function serve(settings: Settings & Pick<EngineSettings, 'clock' | 
       const { drainDelay, shutdownTimeout } = settings;
       engine.drain();
       await sleep(drainDelay);
-      // Half a second of the time is left for closing the database.
+      // Reserves half a second for closing the database.
       const inTime = await listener.drain(shutdownTimeout - Math.min(500, shutdownTimeout / 4));
       await engine.close();
       return inTime;
@@ -40,10 +40,10 @@ export async function serve(settings: Settings & Pick<EngineSettings, 'clock' | 
 export const pagesAt = (url: string, { studio }: Settings): string =>
   `${studio && studioBuild() ? `Studio: ${url}/studio\n` : ''}Documentation: ${url}/docs`;
 
-/** Requests per minute if other machines can connect: too few to guess tokens. */
+/** Requests per minute if other machines can connect: too few for guessing tokens. */
 const OPEN_RATE = 1200;
 
-/** Fills in `rateLimit` and `allowedHosts` where they are automatic. Throws a StartError if strangers could write. */
+/** Resolves automatic `rateLimit` and `allowedHosts`. Throws a StartError if strangers could write. */
 export function forHost(settings: Settings): Settings {
   const { host, rateLimit, allowedHosts } = settings;
   const isOpen = !isGuarded(settings);
@@ -56,7 +56,7 @@ export function forHost(settings: Settings): Settings {
   return {
     ...settings,
     rateLimit: rateLimit === AUTO_RATE ? usualRate : rateLimit,
-    // With tokens, any name is allowed: strangers have no access.
+    // With tokens, any host is safe: strangers have no access.
     allowedHosts: allowedHosts.length > 0 ? allowedHosts : [isOpen ? host : '*'],
   };
 }
@@ -76,7 +76,7 @@ function* openings({ host, corsOrigins, publicUrl, allowedHosts }: Settings): Ge
 export function answering(engine: Engine, settings: Settings): RequestListener {
   const { handler, host } = engine;
   const app = createApp(engine, settings);
-  // A proxy has removed this path, which links and Location headers must have.
+  // A proxy strips this path; links and Location headers need it.
   const { pathname } = new URL(settings.publicUrl || 'http://localhost');
   const baseUrl = pathname.replace(/\/$/, '');
   return refuseAmbiguous(host, (request, response) => {

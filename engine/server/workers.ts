@@ -1,4 +1,4 @@
-/** WORKERS: several processes on one port. The first process starts the others, counts for their rate limit, and adds up metrics. */
+/** WORKERS: several processes on one port. The first process starts the others, counts their requests for the rate limit, and sums metrics. */
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
@@ -12,10 +12,10 @@ import { WORKER_VARIABLE } from '../process.ts';
 import { listen } from './listener.ts';
 import { forHost } from './serve.ts';
 
-/** Milliseconds before an ended worker is started again; doubled each time that it ends soon. */
+/** Milliseconds before restarting a worker; doubled each time that it ends soon. */
 const FIRST_DELAY = 100;
 const LONGEST_DELAY = 10_000;
-/** A worker that ended later did not fail to start. */
+/** Milliseconds after which a start counts as successful. */
 const STEADY = 10_000;
 const GRACE = 1000;
 
@@ -67,14 +67,14 @@ export async function serveByWorkers(settings: Settings, count: number) {
   if (forHost(settings).rateLimit !== Infinity)
     void new (await import('rate-limiter-flexible')).RateLimiterClusterMaster();
   if (settings.metrics) (await import('../metrics.ts')).addUpMetrics();
-  // The port could be shared with workers of another service.
+  // Checks that no other service's workers share the port.
   await (await listen(() => undefined, settings, new Budget(settings.memoryLimit))).drain(0);
   const log = createLog(settings);
   let isStopping = false;
 
   function start(number: number, delay = FIRST_DELAY): Worker {
     const worker = cluster.fork({ ...shares, [WORKER_VARIABLE]: String(number) });
-    // The worker may have ended before a message.
+    // The worker may have exited before a message.
     worker.on('error', () => undefined);
     const began = performance.now();
     let serves = number > 1 || delay > FIRST_DELAY;
@@ -110,7 +110,7 @@ export async function serveByWorkers(settings: Settings, count: number) {
   return { ...ready, close };
 }
 
-/** In a worker: the message to stop, or SIGTERM. SIGINT of a terminal is for the first process. */
+/** In a worker: waits for the stop message or SIGTERM. Only the first process handles a terminal's SIGINT. */
 export function stopMessage(): Promise<void> {
   process.on('SIGINT', () => undefined);
   return new Promise((resolve) => {
