@@ -1,4 +1,4 @@
-/** The settings of the service: one table of their names, defaults and accepted values. */
+/** The settings of the service: a table of names, defaults and accepted values. */
 import { isIP } from 'node:net';
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
@@ -18,7 +18,7 @@ const MAX_MEMORY = 1024 ** 4;
 /** Seconds: with 0, no request could succeed. */
 const MIN_PATIENCE = 0.1;
 
-/** Stand for `auto` until the host and the size of the pool are known. */
+/** Represent `auto` until host and pool size are known. */
 export const AUTO_RATE = -1;
 export const AUTO_WORKERS = 0;
 
@@ -57,7 +57,7 @@ export const settingsTable = {
     secret: true,
   }),
   tokensFile: setting('TOKENS_FILE', 'none', or('none', '', matching(/^/, 'the path of a file'))),
-  // No name means `auto`, until it is known whether there are tokens.
+  // An empty list is `auto`, resolved once the tokens are known.
   allowedHosts: setting(
     'ALLOWED_HOSTS',
     'auto',
@@ -137,7 +137,7 @@ export type Settings = Limits & {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** An empty variable counts as not set. Throws a StartError that names every faulty setting. */
+/** Ignores empty variables. Throws a StartError that names every faulty setting. */
 export function readSettings(environment: Environment): Settings {
   const entries = Object.entries<Setting<unknown>>(settingsTable);
   const values = Object.fromEntries(
@@ -148,7 +148,7 @@ export function readSettings(environment: Environment): Settings {
   return { ...LIMITS, ...values } as Settings;
 }
 
-/** Warnings about variables that are almost settings, and empty secrets. */
+/** Warnings about misspelled variables and empty secrets. */
 export function warningsAbout(environment: Environment): readonly string[] {
   const names = Object.values<Setting<unknown>>(settingsTable).map(({ name }) => name);
   const known = new Set(names);
@@ -166,7 +166,7 @@ const fault = ({ name, expected, secret }: Setting<unknown>, environment: Enviro
 
 export const withoutPassword = (text: string): string => text.replace(/\/\/.*@/, '//…@');
 
-/** A quarter of the heap or of half the memory: buffers are beside the heap, and garbage needs room. */
+/** A quarter of the heap or of half the memory: buffers are outside the heap, and garbage needs room. */
 export function automaticLimit(processes = 1): number {
   const memory = Math.min(totalmem(), process.constrainedMemory() || Infinity) / processes;
   return Math.max(MIN_MEMORY, Math.floor(Math.min(getHeapStatistics().heap_size_limit, memory / 2) / 4));
@@ -229,7 +229,7 @@ function numeric(what: string, pattern: RegExp, minimum: number, maximum: number
   };
 }
 
-/** Characters that can stand in headers and pages as they are. */
+/** Only characters that need no escaping in headers and pages. */
 const PUBLIC_URL = /^https?:\/\/[^\s/?#@]+(?:\/[\w.~!$&'()*+,;=:@%-]+)*\/?$/i;
 
 function publicUrlOf(text: string): string | undefined {
