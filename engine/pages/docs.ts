@@ -1,4 +1,4 @@
-/** Pages for client authors: the reference, the guide, `/llms.txt`; and the form for a token. */
+/** Pages for client authors: reference, guide, `/llms.txt`; and the token form. */
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Marked } from 'marked';
@@ -7,7 +7,7 @@ import type { Model, RecordType } from '../model/model.ts';
 import { PACKAGE_FOLDER } from '../process.ts';
 import { html, type Html, layout, NO_HTML, type ServiceInfo } from './page.ts';
 
-// Swagger UI, started by a script of its own: nothing inline may run.
+// Swagger UI, started by a file: the policy forbids inline scripts.
 
 export const docsPage = (title: string, guarded: boolean): string =>
   layout({
@@ -31,7 +31,7 @@ export const docsPage = (title: string, guarded: boolean): string =>
       >`,
   });
 
-/** The token is kept by a script for one tab and sent in a header; it is never in a URL or a cookie. */
+/** A script keeps the token for one tab and sends it in a header, never in a URL or a cookie. */
 export const tokenForm = (guarded: boolean): Html =>
   guarded
     ? html`<form class="access" id="access" data-page="." hidden>
@@ -56,13 +56,13 @@ const FILE_LINK = /\[([^\]]+)\]\((?!https?:)([\w./-]+\.md)(#[\w-]+)?\)/g;
 
 const COMMENT = /^<!--.*?-->\n+/;
 
-/** In the examples of the guide. */
+/** Host in the examples. */
 const LOCAL = 'http://127.0.0.1:3000';
 
 const MARKED = new Marked({
   async: false,
   renderer: {
-    /** The anchors of GitHub, since the guide links to its sections. */
+    /** Same anchors as GitHub: the guide's links use them. */
     heading({ depth, text, tokens }) {
       const anchor = text
         .toLowerCase()
@@ -73,7 +73,7 @@ const MARKED = new Marked({
   },
 });
 
-/** Links to other parts lead within the page; other links to files become text. */
+/** Links between PAGES become anchors; other links to files become text. */
 export async function guidePage(title: string, publicUrl: string): Promise<string> {
   const files = PAGES.map((name) => readFile(join(PACKAGE_FOLDER, 'docs/reference', `${name}.md`), 'utf8'));
   const parts = (await Promise.all(files)).map((text) => text.replace(COMMENT, ''));
@@ -95,12 +95,12 @@ export async function guidePage(title: string, publicUrl: string): Promise<strin
   });
 }
 
-// `/llms.txt` tells an agent how to begin (llmstxt.org).
+// `/llms.txt` introduces agents (llmstxt.org).
 
-/** More would fill the agent's context. */
+/** More types would crowd the context. */
 const MAX_LISTED = 100;
 
-/** `base`: before each path. */
+/** `base`: URL prefix. */
 export function llmsText(
   { types }: Model,
   about: Pick<ServiceInfo, 'title' | 'guarded' | 'agents'>,

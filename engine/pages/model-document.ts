@@ -1,4 +1,4 @@
-/** The model for a user interface: the types and relations that one client sees, and what it may do. */
+/** The model for a user interface: the types, relations and operations visible to one client. */
 import { byName, describeField, describeRelation, describeType } from '../describe/describe.ts';
 import { API_ROOT } from '../http/routes.ts';
 import { integer } from '../field-types/integer.ts';
@@ -31,7 +31,7 @@ const LIMITS = [
 
 export type RequestLimits = Pick<Settings, (typeof LIMITS)[number]>;
 
-/** The same for all clients with equal rights. `prefix`: the path of the service. */
+/** Equal for all clients with equal rights. `prefix`: the path of the service. */
 export function modelDocument(
   model: Model,
   rights: Rights,
@@ -81,7 +81,7 @@ function typeEntry(type: RecordType, model: Model, rights: Rights, listed: reado
         label: labelOf(target, fields),
         operators: toMany ? [] : [...integer.operators],
         readOnly: isReadOnly,
-        // Unlike create, an update of a related record needs no more than "nested: write".
+        // Unlike create, updating a related record requires only "nested: write".
         canCreate: nested === 'write' && !isReadOnly && related !== undefined && !requiresHidden(rights, related),
       };
     }),
@@ -91,13 +91,13 @@ function typeEntry(type: RecordType, model: Model, rights: Rights, listed: reado
 
 const labelOf = (type: RecordType, shown: readonly Field[]): string | null => labelAmong(type, shown)?.name ?? null;
 
-/** Relations, each from the target of the one before. */
+/** Relations, each from the previous one's target. */
 type Chain = readonly Relation[];
 type Chains = ReadonlyMap<RecordType, readonly Chain[]>;
 
 const isToOne = (chain: Chain): boolean => chain.every(({ toMany }) => !toMany);
 
-/** The shortest chains to each type that relations lead to. */
+/** The shortest chains to each type reachable by relations. */
 function chainsFrom(from: RecordType): Chains {
   const found = new Map<RecordType, readonly Chain[]>();
   let chains: readonly Chain[] = [[]];

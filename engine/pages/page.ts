@@ -1,4 +1,4 @@
-/** HTML by template, the frame of pages, the security policy, static files. */
+/** HTML templates, page layout, security policy, static files. */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { IRouter, RequestHandler } from 'express';
@@ -13,7 +13,7 @@ export interface ServiceInfo {
   readonly hasStudio: boolean;
   /** Whether `/mcp` is offered. */
   readonly agents: boolean;
-  /** Whether requests need a token; pages differ by it. */
+  /** Whether requests, and so pages, need a token. */
   readonly guarded: boolean;
 }
 
@@ -45,7 +45,7 @@ const escaped = (text: string): string => text.replace(/[&<>"']/g, (sign) => ENT
 
 export const NO_HTML: Html = { html: '' };
 
-/** Paths are relative: the service may be behind a prefix. */
+/** Paths are relative: a proxy may add a prefix. */
 export const layout = ({
   title,
   head,
@@ -84,7 +84,7 @@ const DIRECTIVES = {
   'frame-ancestors': "'none'",
 } as const;
 
-/** Nothing from elsewhere, nothing inline, no frames. */
+/** Forbids other origins, inline code and frames. */
 export const contentPolicy = (own: Readonly<Record<string, string>> = {}): string =>
   Object.entries({ ...DIRECTIVES, ...own })
     .map(([name, sources]) => `${name} ${sources}`)
@@ -92,7 +92,7 @@ export const contentPolicy = (own: Readonly<Record<string, string>> = {}): strin
 
 const METHODS = 'GET, HEAD';
 
-/** Express makes HEAD from GET. All handlers but the last run for other methods too, such as one that demands a token. */
+/** Serves GET and HEAD, and refuses the rest (405), after all handlers but the last, such as the token check. */
 export function readOnly(router: IRouter, path: string, ...serve: RequestHandler[]): void {
   const route = router.route(path);
   for (const before of serve.slice(0, -1)) route.all(before);
@@ -120,6 +120,6 @@ export function sendFile(name: string): RequestHandler {
         ? copy
         : require.resolve(library);
   return (_, response) =>
-    // A folder above may begin with a dot.
+    // The path may contain a dot folder.
     response.sendFile(file, { dotfiles: 'allow', cacheControl: false, headers: { 'Cache-Control': 'no-cache' } });
 }

@@ -31,7 +31,7 @@ interface PagesEngine {
   readonly host: { readonly cors: Cors };
 }
 
-/** Texts of one model differ by the mount path, and clients can invent paths. */
+/** Pages of one model differ by mount path, which clients can invent. */
 const MAX_KEPT = 50;
 
 /** `documents`: the OpenAPI document only. `before` runs before each page. */
@@ -47,12 +47,12 @@ export function createPages(
   const about = { ...options, hasStudio: built !== undefined };
   const [pages, documents] = [Router(EXACT), Router(EXACT)];
   const textsOf = memoized((_about: object) => createCache<string>(MAX_KEPT));
-  /** Made once for each kind of text about the subject. */
+  /** Caches each kind of page about the subject. */
   const kept = (subject: object, kind: string, make: () => string): string => textsOf(subject)(kind, make);
 
   const serve = (router: Router, path: string, ...handlers: readonly RequestHandler[]): void => {
     readOnly(router, path, ...first, ...handlers);
-    // The pages' relative links would lead elsewhere.
+    // Otherwise the pages' relative links break.
     if (path !== '/') router.all(`${path}/`, removeSlash);
   };
 
@@ -70,14 +70,14 @@ export function createPages(
       response.send(Buffer.from(await textFor(request)));
     });
 
-  /** The document allows the same origins as records. */
+  /** Serves the document to the same origins as records. */
   const document = (path: string, mediaType: string, print: (document: JsonObject) => string): void => {
     const allow: RequestHandler = (request, response, next) => {
       response.set(cors.headersOf(request) ?? {});
       if (cors.varies) response.vary('Origin');
       next();
     };
-    // Preflights have no token.
+    // Preflights carry no token.
     documents.options(path, ...first, allow, ({ headers }, response, next) => {
       if (headers['access-control-request-method'] === undefined) next();
       else response.status(204).end();

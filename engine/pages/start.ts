@@ -1,4 +1,4 @@
-/** The start page: an example of a request, the record types with their addresses, and how they are related. */
+/** The start page: an example request, the record types with their URLs, and a diagram. */
 import { mermaidOf } from '../describe/describe.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { creationExample, recordExample } from '../openapi/examples.ts';
@@ -79,7 +79,7 @@ const relatedSection = (types: readonly RecordType[]): Html =>
       )}
     </dl>`;
 
-/** Takes the type with the fewest fields and required relations: its body is short. */
+/** Uses the type with the fewest fields and required relations, for a short body. */
 function exampleSection(served: readonly RecordType[], publicUrl: string, guarded: boolean): Html {
   const size = ({ fields, relations }: RecordType): number =>
     fields.size + relations.size + 100 * [...relations.values()].filter(({ required }) => required).length;

@@ -1,4 +1,4 @@
-/** The studio: its page, and the files that `deploy/studio.ts` builds. */
+/** Serves the studio's page, and the files built by `deploy/studio.ts`. */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ export function serveStudio(router: IRouter, title: string, built: Built, ...fir
   for (const name of readdirSync(FOLDER).filter((file) => file.endsWith('.js')))
     readOnly(router, `/studio/${name}`, ...first, sendScript(name));
   readOnly(router, '/studio/*address', ...first, (request, response, next) => {
-    // The file of a former build is not an address within the studio.
+    // Files of a former build are no paths in the studio.
     if (FILE.test(request.path)) next('route');
     else page(request, response, next);
   });
@@ -34,7 +34,7 @@ export function serveStudio(router: IRouter, title: string, built: Built, ...fir
 
 const FILE = /^\/studio\/[^/]+\.(?:js|json|map)$/;
 
-/** The libraries make style elements, which need the nonce of the response. Scripts cannot write HTML into the page. */
+/** The libraries create style elements, which need the nonce. Scripts cannot write HTML into the page. */
 const policyWith = (nonce: string): string =>
   contentPolicy({
     'style-src': `'nonce-${nonce}'`,
@@ -42,7 +42,7 @@ const policyWith = (nonce: string): string =>
     'trusted-types': "'none'",
   });
 
-/** Until the studio has started: shows its text after 8 seconds. */
+/** Shows an error if the studio has not started in 8 seconds. */
 const STYLE = `body { margin: 0 } @media (prefers-color-scheme: dark) { body { background: #14181b; color: #e4e7e9 } }
   #studio > p { margin: 4rem; font: 1rem system-ui; visibility: hidden; animation: late 0s 8s forwards }
   @keyframes late { to { visibility: visible } }`;
@@ -50,7 +50,7 @@ const STYLE = `body { margin: 0 } @media (prefers-color-scheme: dark) { body { b
 const sendPage =
   (title: string, { entry, preload }: Built): RequestHandler =>
   ({ path }, response) => {
-    // The prefix of the service is not known; the depth below the service is.
+    // The prefix of the service is unknown; the depth below it is known.
     const root = '../'.repeat(path.split('/').length - 2) || './';
     const nonce = randomBytes(16).toString('base64');
     const page = layout({
@@ -67,20 +67,20 @@ const sendPage =
           >The studio needs JavaScript. <a href="${root}docs">The reference</a> lists the requests behind it.</noscript
         >`,
     });
-    // A nonce is good for one response.
+    // A nonce is valid for one response.
     response.set({ 'Content-Security-Policy': policyWith(nonce), 'Cache-Control': 'no-store' });
     response.type('html').send(page);
   };
 
 const EXTENSIONS = { br: '.br', gzip: '.gz' } as const;
 
-/** The names change with the content, and the build has compressed it. */
+/** Names contain a content hash; the build has compressed the files. */
 const sendScript =
   (name: string): RequestHandler =>
   (request, response, next) => {
     const coding = acceptedCoding(request.get('accept-encoding'));
     const file = join(FOLDER, name + (coding === undefined ? '' : EXTENSIONS[coding]));
-    // The studio was built again since the service started.
+    // The studio has been rebuilt since the service started.
     if (!existsSync(file)) return next('route');
     if (coding !== undefined) response.set('Content-Encoding', coding);
     response.vary('Accept-Encoding').type('text/javascript; charset=utf-8');
