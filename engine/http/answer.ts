@@ -54,7 +54,7 @@ export function writeAnswer(
     ...applied,
   };
   if (effects) {
-    // The report contains the headers: the response must have no Location or ETag that no record has.
+    // Moves the headers into the report: a dry run stores no record for a Location or ETag.
     const answer = `{"status":${status},"headers":${JSON.stringify(headers)},"body":${json ?? 'null'}}`;
     const body = `{"dryRun":true,"answer":${answer},"effects":${JSON.stringify(shownEffects(effects, rights))}}`;
     return { status: status === 204 ? 200 : status, headers: { 'Content-Type': DRY_RUN_TYPE }, body };

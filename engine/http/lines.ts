@@ -115,7 +115,7 @@ export function readNdjson(text: string, type: RecordType, limits: BodyLimits): 
   return reader.body();
 }
 
-// Cells of CSV. The field decides whether a cell is text or JSON.
+// CSV cells. The field decides whether a cell is a string or JSON.
 
 /** `either`: valid JSON is a value of any type; anything else is a string. */
 export function cellForm(field: Field): 'text' | 'json' | 'either' {
@@ -137,7 +137,7 @@ export function eitherCell(text: string): string {
   return jsonIn(value) === undefined && JSON.stringify(value) === text ? text : JSON.stringify(text);
 }
 
-/** Reads a cell that is not empty. `text` is that of a value that is kept as JSON text. Throws a Problem, with pointers from the value on. */
+/** Reads a cell that is not empty. `text`: the JSON of a value stored raw. Throws a Problem, with pointers relative to the value. */
 type ReadCell = (cell: string) => { readonly value: JsonValue; readonly text?: string; readonly keys?: number };
 
 const readText: ReadCell = (cell) => {
@@ -195,14 +195,14 @@ function inCells(fault: Fault, { relations }: RecordType, columns: readonly stri
   return { ...fault, message, pointer: link ? `/${index}/${escapeStep(name)}` : fault.pointer };
 }
 
-// Tables of CSV. csv-parse takes a second for a megabyte of commas, and Papa Parse does not tell "" from an empty cell.
+// CSV tables. csv-parse needs a second for a megabyte of commas, and Papa Parse cannot distinguish "" from an empty cell.
 
 const invalidCsv = (line: number, message: string, code = 'invalid-csv'): Problem =>
   faultyRequest('invalid-csv', [atLine({ pointer: '', code, message }, line)]);
 
 interface CsvRow {
   readonly line: number;
-  /** null is an empty cell without quotes. */
+  /** null: an empty unquoted cell. */
   readonly cells: readonly (string | null)[];
 }
 

@@ -35,14 +35,14 @@ async function* pieces(all: AsyncIterable<readonly string[]>, format: RowFormat)
   yield (before === format.open ? before : '') + format.close;
 }
 
-/** Makes the headers that name the page, and perhaps another format. */
+/** Makes the headers that link pages, and optionally another format. */
 export type FrameList = (
   service: Service,
   exchange: Exchange,
   found: { readonly query: ListQuery; readonly format: RowFormat; readonly result: ListResult },
 ) => { readonly headers: HeaderMap; readonly format?: RowFormat };
 
-/** The query string of the page of a query at this offset. */
+/** The query string for a query's page at this offset. */
 const searchOfPage = (query: ListQuery | SummaryQuery, offset = 0) =>
   `${query.shared}_cnd%5Blimit%5D=${offset}&_cnd%5Blimit%5D=${query.limit}`;
 
@@ -153,7 +153,7 @@ async function gather(all: AsyncGenerator<string>): Promise<Answer['body']> {
   return { [Symbol.asyncIterator]: () => rest };
 }
 
-// Lists as tables of CSV, in which a cell holds one value.
+// Lists as CSV tables, with one value per cell.
 
 const NEEDS_QUOTES = /[",\r\n]|^$|^\s|\s$/;
 

@@ -207,7 +207,7 @@ export type Content = Buffer | { readonly parsed: unknown };
 
 const NO_CONTENT = Buffer.alloc(0);
 
-/** Bytes that a body's string and value take per byte, besides the buffers. */
+/** Memory per byte of a body for its string and value, besides buffers. */
 const BYTE_COST = 4;
 
 /** `accepted`: media types, none if the operation takes no body. */
@@ -257,7 +257,7 @@ function parsedInFront(request: IncomingMessage): Content | undefined {
 
 /** Bytes of a body that may take milliseconds to parse and check. */
 const LONG_BODY = 4 * 1024;
-/** Milliseconds of long work before other clients are served. */
+/** Milliseconds of long work between turns of other clients. */
 const SLICE = 5;
 
 let sliceEnd = 0;
@@ -285,7 +285,7 @@ async function afterWork(): Promise<void> {
   begun -= 1;
 }
 
-/** Copies the chunks into one buffer: an object for each would take more memory than a small chunk. */
+/** Copies the chunks into one buffer: as objects, small chunks would take more memory than their bytes. */
 async function readBytes(request: IncomingMessage, caller: Caller, limit: number): Promise<Buffer> {
   let held: Buffer = NO_CONTENT;
   let size = 0;

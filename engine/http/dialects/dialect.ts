@@ -1,4 +1,4 @@
-/** Dialects offer the operations of `/api` by the interfaces of other products. They call a record's own identifier `id`, but not those of related records. */
+/** Dialects offer the operations of `/api` by other products' interfaces. They name a record's own identifier `id`, but not related records' identifiers. */
 import { MAX_IN_VALUES } from '../../field-types/field-type.ts';
 import { unescapedSteps } from '../../json/json.ts';
 import { memoized } from '../../memo.ts';

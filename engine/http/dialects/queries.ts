@@ -1,4 +1,4 @@
-/** Translates query strings of json-server and ra-data-simple-rest to parameters of `/api`, and adds their paging headers. */
+/** Translates query strings of json-server and ra-data-simple-rest to parameters of `/api`, and adds their paging information. */
 import type { OperatorName } from '../../field-types/field-type.ts';
 import { isObject, type JsonValue, readJson } from '../../json/json.ts';
 import type { RecordType } from '../../model/model.ts';
@@ -254,7 +254,7 @@ const JSON_PARAMETERS: Readonly<Record<string, JsonParameter>> = {
     usage: 'range takes the places of the first and the last record: range=[0,24]',
     read: (value) => {
       const [first, last, ...rest] = listIn(value);
-      // A page of no records ends before it begins.
+      // An empty page ends before it begins.
       const isRange = isPosition(first, 0) && isPosition(last, first - 1) && rest.length === 0;
       return isRange ? limitedTo('range', first, last - first + 1) : undefined;
     },
