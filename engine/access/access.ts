@@ -49,7 +49,7 @@ export function openAccess({ tokens, tokensFile: file }: AccessSettings, reports
     ]);
   // A pipe can be read only once.
   const isFollowed = text !== undefined && statSync(file).isFile();
-  // A change counts only if two polls find it: an editor may empty the file before writing it.
+  // A change counts only if two polls see it: editors may empty the file before writing.
   const stop = isFollowed
     ? followSettled(text, { look: () => readFile(file, 'utf8').catch(reasonOf), every: POLL_MS, changed: reload })
     : undefined;
