@@ -15,7 +15,7 @@ interface AdmissionOptions {
   readonly cors: { allows(origin: string): boolean };
 }
 
-/** Checks the host and site of a request; for agents also in host applications: DNS rebinding could reach them. */
+/** Checks the host and site of a request; for agents also in host applications, which DNS rebinding could reach. */
 export const createAdmission =
   (options: AdmissionOptions, isForAgents = false) =>
   (request: IncomingMessage): void => {
@@ -52,7 +52,7 @@ function refuseOtherSites(request: IncomingMessage, { cors, publicUrl }: Admissi
     throw otherSite(origin === undefined ? 'Referer' : 'Origin', from);
 }
 
-/** A link to a page for people: other sites cannot read the response. */
+/** A browser navigation: other sites cannot read the response. */
 const isNavigation = (request: IncomingMessage): boolean =>
   request.method === 'GET' &&
   request.headers['sec-fetch-mode'] === 'navigate' &&

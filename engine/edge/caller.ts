@@ -7,7 +7,7 @@ export interface Caller {
   readonly most: number;
   /** Reserves memory; throws like `Budget.take`. */
   take(bytes: number): void;
-  /** Starts a savepoint; the returned function releases later bytes. */
+  /** Starts a savepoint; the returned function releases what was reserved since. */
   drawing?(): () => void;
   /** The position in the database's log that the client has seen. */
   readonly position?: string | undefined;
