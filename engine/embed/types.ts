@@ -19,7 +19,7 @@ export interface EngineOptions {
   readonly studio?: boolean | undefined;
   /** Access tokens over HTTP: lines printed by `records token`. In-process calls need none. Default: none. */
   readonly tokens?: string | readonly string[] | undefined;
-  /** File of such lines; changes take effect within two seconds. */
+  /** File of token lines; changes take effect within 2 seconds. */
   readonly tokensFile?: string | undefined;
   /** Origins whose web pages may call the service, like `https://shop.example.com`; `*` for all. Default: none. */
   readonly corsOrigins?: string | readonly string[] | undefined;
@@ -62,7 +62,7 @@ export interface RecordEngine {
   readonly document: MountableHandler;
   /** Serves agents at `/mcp`, by the Model Context Protocol. Without tokens, any agent on this machine may read and write. */
   readonly mcp: MountableHandler;
-  /** Warnings about the descriptors, which are valid. */
+  /** Warnings about the valid descriptors. */
   readonly warnings: readonly Diagnostic[];
   /** The records of a type, in process; calls reject if there is no such type. R: a record as the default view shows it. */
   records<R extends object = JsonObject>(type: string): RecordCollection<R>;
@@ -123,7 +123,7 @@ export interface DryRun<T> {
   readonly effects: readonly DryRunEffect[];
 }
 
-/** An effect that the write would have had on records of a type. */
+/** An effect of the write on records of a type. */
 export interface DryRunEffect {
   readonly effect: 'created' | 'changed' | 'linked' | 'unlinked' | 'deleted';
   readonly type: string;
