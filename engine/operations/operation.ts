@@ -39,7 +39,7 @@ export interface WriteArguments<Q> {
   readonly once: Once | undefined;
   /** The client requests no records in the response. */
   readonly minimal: boolean;
-  /** The most records that a deletion by filters may delete or unlink. */
+  /** Maximum records that a deletion by filters may delete or unlink. */
   readonly most: number;
 }
 

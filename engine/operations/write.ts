@@ -124,7 +124,7 @@ export function readBody(text: string, shape: BodyShape, type: RecordType, limit
 export function itemOf(value: JsonObject, pointer: string): ParsedRecord {
   if (!Object.hasOwn(value, ITEM_TAG)) return { body: value, pointer, tag: undefined };
   const tag = value[ITEM_TAG];
-  // The object must not be copied: it is the key of its raw texts.
+  // The object must not be copied: it is the key of its raw values.
   Reflect.deleteProperty(value, ITEM_TAG);
   return { body: value, pointer, tag };
 }
