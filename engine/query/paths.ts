@@ -103,7 +103,7 @@ const MAX_JOINED = 30;
 
 export function refuseManyRelations(filters: readonly Filter[], order: readonly OrderBy[], faults: Fault[]): void {
   const joined = new Set<string>();
-  /** `within`: the key of the set where the paths start. Each condition on a set joins its table again. */
+  /** `within`: the key of the set where the paths start. Each condition on a set joins the table again. */
   const join = (conditions: readonly (Filter | OrderBy)[], within: string): void => {
     for (const condition of conditions) {
       if ('items' in condition) join(condition.items.flat(), within);
@@ -122,7 +122,7 @@ export function refuseManyRelations(filters: readonly Filter[], order: readonly 
   complainAbout(faults, '_cnd')('too-many', `Filters and order together can follow at most ${MAX_JOINED} relations`);
 }
 
-// Views: the default ones, and those that `include` and `fields` choose.
+// Views: the defaults, and views chosen by `include` and `fields`.
 
 interface Parts {
   fields?: 'all' | Set<Field>;
@@ -171,7 +171,7 @@ export function rowView(view: View): View {
 export function viewOf(type: RecordType, variant: Variant, parts: Parts, visible = variant.fields): View {
   const { fields: named = 'all', relations: chosen } = parts;
   const fields = named === 'all' ? visible : visible.filter((field) => named.has(field));
-  // A relation limited to some fields does not show unknown keys.
+  // Relations limited to some fields hide open keys.
   const openKeys = type.open && named === 'all' && visible.length === variant.fields.length;
   const relations = [...type.relations.values()].flatMap((relation) => {
     const { target, fields: limited } = relation;
