@@ -20,11 +20,11 @@ export function pointer(path: readonly (string | number)[]): string {
 
 export function escapeStep(step: string | number): string {
   const text = String(step);
-  // This runs for every key of every write.
+  // Optimized: every key of every write needs this.
   return text.includes('/') || text.includes('~') ? text.replaceAll('~', '~0').replaceAll('/', '~1') : text;
 }
 
-/** The pointer and those around it: `/a/0` and `/a` for `/a/0`. */
+/** The pointer and its ancestors: `/a/0` and `/a` for `/a/0`. */
 export function enclosing(start: string): readonly string[] {
   const pointers: string[] = [];
   for (let rest = start; rest !== ''; rest = rest.slice(0, rest.lastIndexOf('/'))) pointers.push(rest);
@@ -395,7 +395,7 @@ const NUMBER_PARTS = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 function canonicalNumber(text: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = NUMBER_PARTS.exec(text) ?? [];
-  // Exact arithmetic is impossible: the number equals only itself.
+  // Exact arithmetic is impossible: only identical strings are equal.
   if (!Number.isSafeInteger(Number(exponent))) return text;
   const digits = (whole + fraction).replace(/^0+/, '');
   let end = digits.length;
