@@ -52,7 +52,7 @@ export function createMounted(
     app.use(createPages(aboutService(settings, false), engine, ...first)[which]);
   }
   app.use(answerErrors(engine));
-  // Express declares its own requests for the third argument.
+  // Express types `next` for its own requests only.
   const handle: Handler = app as unknown as Handler;
   return (request, response, next) => {
     const prototypes = [request, response].map((one) => [one, Object.getPrototypeOf(one) as object] as const);

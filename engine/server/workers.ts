@@ -99,7 +99,7 @@ export async function serveByWorkers(settings: Settings, count: number) {
     return inTime;
   }
 
-  // The first worker starts alone, since it may change the tables.
+  // Starts the first worker before the others, since it may migrate the tables.
   const first = start(1);
   const ready = await new Promise<Ready | undefined>((resolve) =>
     first.on('message', (message) => isReady(message) && resolve(message)).once('exit', () => resolve(undefined)),
