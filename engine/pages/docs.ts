@@ -47,7 +47,7 @@ export const tokenForm = (guarded: boolean): Html =>
 export const tokenScript = (guarded: boolean): Html =>
   guarded ? html`<script src="docs/token.js" defer></script>` : NO_HTML;
 
-// The guide: pages of docs/reference as one page.
+// The guide: one page made of docs/reference.
 
 const PAGES = ['reading', 'writing', 'problems'];
 
@@ -95,7 +95,7 @@ export async function guidePage(title: string, publicUrl: string): Promise<strin
   });
 }
 
-// `/llms.txt` introduces agents (llmstxt.org).
+// `/llms.txt` is an introduction for agents (llmstxt.org).
 
 /** More types would crowd the context. */
 const MAX_LISTED = 100;

@@ -112,7 +112,7 @@ function chainsFrom(from: RecordType): Chains {
   return found;
 }
 
-/** Lists and summaries that find records of a type without a list. Summaries cannot group by `toMany`: those come last. */
+/** Lists and summaries that reach a type without a list. Summaries cannot group by `toMany` relations: these come last. */
 const waysTo = (target: RecordType, listed: readonly Chains[]): readonly JsonObject[] =>
   listed
     .flatMap((chains) => chains.get(target) ?? [])

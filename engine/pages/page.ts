@@ -13,7 +13,7 @@ export interface ServiceInfo {
   readonly hasStudio: boolean;
   /** Whether `/mcp` is offered. */
   readonly agents: boolean;
-  /** Whether requests, and so pages, need a token. */
+  /** Whether requests need a token; pages depend on it. */
   readonly guarded: boolean;
 }
 

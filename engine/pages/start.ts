@@ -11,7 +11,7 @@ export function startPage(model: Model, { title, version, hasStudio, guarded, pu
   const types = [...model.types.values()];
   const served = types.filter(({ operations }) => operations.size > 0);
   const related = types.filter(({ operations }) => operations.size === 0);
-  // Without a known token.
+  // The client has no valid token.
   const isLocked = guarded && types.length === 0;
   const byToken = guarded ? html` data-by-token` : NO_HTML;
   const body = html`<a class="skip" href="#types">Skip to the record types</a>
