@@ -134,7 +134,7 @@ const BINDING_LENGTH = 12;
 
 type BoundTo = Pick<ListQuery, 'view' | 'order' | 'filters'>;
 
-/** `values`: one per term of `query.order`. Returns undefined if too long: links then use offsets. */
+/** `values`: one per term of `query.order`. Returns undefined if too long: there is no link then. */
 export function encodeCursor(query: BoundTo, values: readonly JsonValue[]): string | undefined {
   const text = Buffer.from(JSON.stringify([binding(query), ...values])).toString('base64url');
   return text.length > MAX_CURSOR_LENGTH ? undefined : text;
