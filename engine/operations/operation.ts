@@ -188,7 +188,7 @@ function expectedBy(ifMatch: string | undefined): string | undefined {
 /** The condition that the store checks inside the transaction of a write. */
 export function preconditionOf({ ifMatch, ifNoneMatch: known }: Preconditions, mode: Mode): Precondition | undefined {
   const expected = mode === 'off' ? undefined : expectedBy(ifMatch);
-  // A create changes no existing record.
+  // `*` allows only creates, which need no If-Match.
   const onlyCreates = known !== undefined && isAny(known);
   if (expected === undefined && mode === 'required' && !onlyCreates)
     return () => {
