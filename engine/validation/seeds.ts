@@ -104,21 +104,25 @@ function nodesIn(file: DescriptorFile, root: RecordType, records: readonly BodyR
 function cyclesIn(nodes: readonly SeedNode[]): readonly Fault[] {
   const message = 'This link closes a cycle of new records; leave it out, and set it through an API request';
   const made = new Map(nodes.filter(({ isNew }) => isNew).map((node) => [`${node.type.name} ${node.key}`, node]));
-  const [begun, path] = [new Set<SeedNode>(), new Set<SeedNode>()];
-  const follow = (node: SeedNode): readonly Fault[] => {
-    if (begun.has(node)) return [];
+  const [begun, done] = [new Set<SeedNode>(), new Set<SeedNode>()];
+  const faults: Fault[] = [];
+  // A chain of links may be longer than the call stack is deep.
+  const stack = [...made.values()].toReversed();
+  for (let node = stack.at(-1); node !== undefined; node = stack.at(-1)) {
+    if (begun.has(node)) {
+      done.add(node);
+      stack.pop();
+      continue;
+    }
     begun.add(node);
-    path.add(node);
-    const faults = [...node.links].flatMap(([{ link, name, target }, key]) => {
+    for (const [{ link, name, target }, key] of node.links) {
       const next = link.at === 'source' ? made.get(`${target.name} ${key ?? ''}`) : undefined;
-      if (!next || next === node) return [];
-      const pointer = `${node.pointer}/${escapeStep(name)}`;
-      return path.has(next) ? [{ pointer, code: 'cycle', message }] : follow(next);
-    });
-    path.delete(node);
-    return faults;
-  };
-  return [...made.values()].flatMap(follow);
+      if (!next || next === node || done.has(next)) continue;
+      if (begun.has(next)) faults.push({ pointer: `${node.pointer}/${escapeStep(name)}`, code: 'cycle', message });
+      else stack.push(next);
+    }
+  }
+  return faults;
 }
 
 /** Unmet checks of new records, and links to seeds of types that come later. */

@@ -132,6 +132,16 @@ describe('hostile files', () => {
     expect(faultsOf(content)).toEqual(expected);
   });
 
+  test('seeds in a long chain of links that ends in a cycle', () => {
+    const seeds = Array.from(
+      { length: 3000 },
+      (_, at) => `- { id: ${at + 1}, up: { id: ${at < 2999 ? at + 2 : 1500} } }`,
+    );
+    const content = `type: A\nrelations: { up: { kind: belongsTo, type: A } }\nseed:\n${seeds.join('\n')}\n`;
+    const { diagnostics } = checkSchema(write({ 'a.yaml': content }));
+    expect(diagnostics).toMatchObject([{ line: 3003, code: 'invalid-seed' }]);
+  });
+
   test('deep lists that are not closed', () => {
     // The place depends on the room that the stack leaves.
     expect(faultsOf(`type: A\n${anyField}${'['.repeat(MANY)}`)).toEqual([expect.stringMatching(/^2:\d+ yaml-syntax$/)]);
