@@ -123,6 +123,33 @@ ${more}relations:
     await project.starts(before);
   });
 
+  test.each([
+    ['integer', '7'],
+    ['number', '7.5'],
+    ['boolean', 'true'],
+    ['decimal, scale: 2', '"7.5"'],
+    ['date', '"2020-02-02"'],
+    ['timestamp', '"2020-02-02T00:00:00Z"'],
+  ])('an open key that is no %s blocks a field with unique, with required, with a seed', async (type, value) => {
+    const project = await projectOf({ 'item.yaml': 'type: Item\nopen: true\n' }, async (url) => {
+      expect((await ask(url, 'POST /api/items', { n: 'seven' })).status).toBe(201);
+    });
+    const item = (more: string): string =>
+      `type: Item\nopen: true\nfields: { m: { type: integer }, n: { type: ${type}${more} } }\n`;
+    const seed = `seed: [{ id: 7, m: 1, n: ${value} }]\n`;
+    for (const after of [
+      item(', unique: true'),
+      item(', unique: true') + seed,
+      item(', required: true') + seed,
+      `${item('')}unique: [[m, n]]\n${seed}`,
+    ]) {
+      project.write({ 'item.yaml': after });
+      const says = '1 record: the open key "n" is not';
+      expect(await project.run('plan')).toMatchObject({ code: 1, out: expect.stringContaining(says), err: '' });
+      await expect(project.starts()).rejects.toThrow(says);
+    }
+  });
+
   test.each(['a start', 'apply'])('%s inserts what the plan shows', async (way) => {
     const project = await marked();
     const seeds = '{ id: 7, code: x, other: { id: 8 } }';

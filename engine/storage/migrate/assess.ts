@@ -45,6 +45,7 @@ export async function assess(
 ): Promise<readonly Assessed[]> {
   const filled = new Map<string | undefined, boolean>();
   const kept = new Set(plan.kept);
+  const unfit = new Set<string | undefined>();
   const assessed: Assessed[] = [];
   for (const step of [...plan.steps, ...plan.kept]) {
     const { rowsIn } = step;
@@ -53,8 +54,12 @@ export async function assess(
     const isAtStake = filled.get(rowsIn) === true;
     const affected: AffectedRows[] = [];
     for (const check of isAtStake || isSeed(step) ? step.checks : []) {
+      // PostgreSQL cannot convert open keys that do not fit.
+      if (!check.fits && unfit.has(check.takesKeysOf)) continue;
       const found = await findRows(check, reader);
-      if (found.count > 0) affected.push({ effect: check.effect, says: check.says, ...found });
+      if (found.count === 0) continue;
+      affected.push({ effect: check.effect, says: check.says, ...found });
+      if (check.fits && check.takesKeysOf !== undefined) unfit.add(check.takesKeysOf);
     }
     const state = kept.has(step) ? 'kept' : stateOf(step, isAtStake, affected, allowed);
     const older = olderInstances(step, plan.model.types.get(step.type)?.open === true);

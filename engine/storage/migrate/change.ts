@@ -178,7 +178,8 @@ export function rowsAlike({ before, dialect: { quote } }: TypeChange, values: re
   const alike = `count(*) over (partition by ${values.join(', ')}) as alike`;
   const given = values.map((value) => `(${value}) is not null`).join(' and ');
   const counted = `select ${quote(before.identifier)} as identifier, ${alike} from ${quote(before.table)} where ${given}`;
-  return { sql: `select identifier, null as value from (${counted}) as counted where alike > 1` };
+  const sql = `select identifier, null as value from (${counted}) as counted where alike > 1`;
+  return { sql, takesKeysOf: before.table };
 }
 
 export const fieldSteps = (change: TypeChange): readonly MigrationStep[] =>
@@ -266,10 +267,12 @@ function addedStep(change: TypeChange, { field, column, value, folded }: FieldCh
     const accepted = field.nullable ? { anyOf: [schema, { type: 'null' }] } : schema;
     const json = dialect.keyJson(OPEN_COLUMN, name);
     const rows = rowsUnfit(change, json, dialect.hasKey(OPEN_COLUMN, name), accepted);
-    checks.push({ ...rows, effect: 'fail', says: `the open key "${name}" is not ${type.expected(field)}` });
+    const says = `the open key "${name}" is not ${type.expected(field)}`;
+    checks.push({ ...rows, effect: 'fail', says, takesKeysOf: before.table });
     if (openKeys) edits.push({ kind: 'changeColumn', column: openKeys.column, was: { nullable: false } });
   }
-  const rows = required ? rowsWhere(change, `(${value}) is null`) : undefined;
+  const missing = before.open ? `not (${dialect.hasKey(OPEN_COLUMN, name)})` : `(${value}) is null`;
+  const rows = required ? rowsWhere(change, missing) : undefined;
   return change.step(required ? 'add-required-field' : 'add-field', { name, edits, rows, checks });
 }
 

@@ -99,7 +99,7 @@ function checksOf(
     if (!change || same.length === 0) return;
     const condition = anyOf(same.map(([one]) => one));
     const seed = `case ${same.map(([one, of]) => `when ${one} then ${of}`).join(' ')} end`;
-    checks.push({ ...rowsWhere(change, condition, seed), effect: 'fail', says });
+    checks.push({ ...rowsWhere(change, condition, seed), effect: 'fail', says, takesKeysOf: change.before.table });
   };
   refuse(
     'a seed record has the identifier of this record; give the seed record another one',

@@ -109,6 +109,8 @@ export interface RowQuery {
   readonly sql: string;
   /** If `value` is JSON: count only rows that do not fit. */
   readonly fits?: (value: JsonValue) => boolean;
+  /** The table whose open keys the check reads as values of fields. */
+  readonly takesKeysOf?: string;
 }
 
 export interface StepCheck extends RowQuery {
