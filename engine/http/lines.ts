@@ -188,7 +188,7 @@ function inCells(fault: Fault, { relations }: RecordType, columns: readonly stri
   const isWrong = fault.code === 'type' || fault.code === 'null';
   const plain =
     link && isWrong
-      ? `"${name}" must be the ${link.identifier.name} of a ${link.name}: an integer from 1 to 2^53-1`
+      ? `"${name}" must be the ${link.identifier.name} of a record of ${link.name}: an integer from 1 to 2^53-1`
       : fault.message;
   const isEmpty = fault.code === 'null' || (fault.code === 'required' && columns.includes(name));
   const message = isEmpty ? `An empty cell is null, but ${plain}` : plain;

@@ -110,7 +110,7 @@ const TAG = described(
 
 const inputSchema = (type: RecordType, fields: readonly Field[], writing: BodyWriting): JsonObject => ({
   type: 'object',
-  description: `A change of a ${type.name}. Keys that are left out stay as they are.${rulesOf(type)}`,
+  description: `A change of a record of ${type.name}. Keys that are left out stay as they are.${rulesOf(type)}`,
   ...changeSchema(type, fields, writing),
 });
 
@@ -145,7 +145,7 @@ function nestedSchema(relation: Relation, parts: Components): JsonObject {
   const allowed = [...new Set([target.identifier.name, ...known.map(([name]) => name)])];
   const open = additionalProperties === true ? { additionalProperties } : { propertyNames: { enum: allowed } };
   if (nested === 'link') {
-    const link = `A link to a ${target.name}, by its identifier. Other keys can stay as GET showed them, and cannot change.`;
+    const link = `A link to a record of ${target.name}, by its identifier. Other keys can stay as GET showed them, and cannot change.`;
     return relatedSchema(relation, { type: 'object', description: link, ...open }, writing);
   }
   if (inverse === undefined) return relatedSchema(relation, input, writing);

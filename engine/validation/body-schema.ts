@@ -38,7 +38,7 @@ export function sharedSchemas(type: RecordType): readonly (readonly [name: strin
 const isRestricted = ({ fields, target }: Relation): boolean => fields.length < target.defaultVariant.fields.length;
 
 const hint = ({ target: { name, identifier }, toMany, required }: Relation): string =>
-  `an object such as {"${identifier.name}": 1} that links a ${name}${toMany || required ? '' : ', or null'}`;
+  `an object such as {"${identifier.name}": 1} that links a record of ${name}${toMany || required ? '' : ', or null'}`;
 
 const WRITING: BodyWriting = {
   identifier: (_, largest) => ({

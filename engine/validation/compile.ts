@@ -262,11 +262,11 @@ function visibleRecord(found: Findings, relation: Relation, body: JsonObject, po
     const at = `${pointer}/${escapeStep(name)}`;
     const [code, message] =
       body[name] === undefined
-        ? ['required', `You may not create a ${target.name} here; link an existing one by its "${name}"`]
+        ? ['required', `You may not create records of ${target.name} here; link an existing one by its "${name}"`]
         : ['null', `"${name}" must be an identifier: an integer from 1 to 2^53-1`];
     if ((body[name] ?? null) === null) found.linkOnly.set(pointer, { pointer: at, code, message });
   } else if (isNew && nested === 'write' && requiresHidden(rights, target)) {
-    const message = `You may not create a ${target.name}; link an existing one by its "${name}"`;
+    const message = `You may not create records of ${target.name}; link an existing one by its "${name}"`;
     found.forbidden.push({ pointer, code: 'forbidden', message });
     return body;
   }

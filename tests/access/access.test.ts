@@ -110,7 +110,11 @@ test.each([
   [{ memo: 1 }, '/memo', 'Unknown key "memo"'],
   [{ memos: [{ id: 1 }] }, '/memos', 'Unknown key "memos"'],
   [{ customer: { id: 1, purchase: 1 } }, '/customer/purchase', 'Unknown key "purchase"; did you mean "purchases"?'],
-  [{ customer: { name: 'x' } }, '/customer/id', 'You may not create a Customer here; link an existing one by its "id"'],
+  [
+    { customer: { name: 'x' } },
+    '/customer/id',
+    'You may not create records of Customer here; link an existing one by its "id"',
+  ],
   [
     { customer: { id: 1, name: 'x' } },
     '/customer/name',

@@ -229,8 +229,8 @@ describe('a table', () => {
       text,count\na,1\nb\u0000,2\n => 422 3 /1/text nul-character => Line 3: The string contains U\+0000
       text,value\na,"${cells}"\n => 400 2 /0/value${'/0'.repeat(10)} invalid-json => nested deeper than 10 levels
       text,fixed\na,f\nb,g\n => 422 3 /1/fixed read-only => Line 3: "fixed" is read-only
-      text,group\na,\nb,99\nc,x\n => 422 4 /2/group type => ^Line 4: "group" must be the id of a Group
-      text,group\na,0\nb,""\n => 422 2 /0/group type | 3 /1/group type => ^Line 2: "group" must be the id of a Group
+      text,group\na,\nb,99\nc,x\n => 422 4 /2/group type => ^Line 4: "group" must be the id of a record of Group
+      text,group\na,0\nb,""\n => 422 2 /0/group type | 3 /1/group type => ^Line 2: "group" must be the id of a record of Group
       text,group\na,99\n => 422 2 /0/group not-found => ^Line 2: There is no Group 99
       text,fixed\na,\n => 422 2 /0/fixed null => ^Line 2: An empty cell is null, but "fixed" must be a string
       text\n${String.raw`a\n`.repeat(21)} => 413   batch-too-large => more than 20 records; .* in parts

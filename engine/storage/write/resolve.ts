@@ -316,7 +316,7 @@ function requireComplete(session: WriteSession, node: Node, refused: ReadonlySet
     if (isInBody(node, name)) continue;
     const relation = type.relations.get(key);
     if (relation && !canFollow(session.rights, relation)) {
-      const message = `You may not create a ${type.name}; link an existing one by its "${type.identifier.name}"`;
+      const message = `You may not create records of ${type.name}; link an existing one by its "${type.identifier.name}"`;
       return refuse(session, 'forbidden', node.pointer, 'forbidden', message);
     }
     if (session.faults.length > 0 && !node.isOwnChild) return undefined;
@@ -414,7 +414,7 @@ export function checkLinks(session: WriteSession): void {
     const { target, source } = relation;
     const staying = identifiers.filter((identifier) => !isLeaving(session, target, reference, identifier));
     for (const identifier of staying.slice(0, MAX_NAMED)) {
-      const message = `${target.name} ${identifier} cannot be left out: it must belong to a ${source.name}`;
+      const message = `${target.name} ${identifier} cannot be left out: it must belong to a record of ${source.name}`;
       if (writable) refuse(session, 'invalid-reference', pointer, 'required', message);
       else refuseLinked(session, { type: target, identifier }, pointer);
     }
