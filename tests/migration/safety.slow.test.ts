@@ -105,6 +105,7 @@ ${more}relations:
     ['{ id: 7, part: { id: 1 } }', 'belongs to another record', b('')],
     ['{ id: 7, up: { id: 1, up: { id: 7 } } }', 'would be below itself', b('')],
     ['{ id: 7, other: { id: 2, a: P } }', 'is only linked here', b('')],
+    ['{ id: 7, up: { id: 2, code: STRASSE } }', 'value of "code"', b('')],
     ['{ id: 7 }, { id: 8 }', 'value of "t"', mark('integer', '  t: { type: timestamp, unique: true, default: now }\n')],
     ...(databaseKind === 'sqlite' ? [] : [['{ id: 7, b: LONG }', 'too long', b(', index: true')]]),
   ])('seed %s: %s', async (seed = '', says = '', after = MARK) => {
