@@ -1,4 +1,4 @@
-/** Deletion: one walk finds the records that are deleted together and those that lose a link, before anything is written. */
+/** Deletion: before any write, one walk finds the records to delete and the records to unlink. */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JoinTable, Model, RecordType, Reference } from '../../model/model.ts';
 import { can, relationsFor, type Rights } from '../../model/rights.ts';
@@ -40,7 +40,7 @@ export interface Deletion {
   readonly pointer: string;
 }
 
-/** The first level has the records that a deletion names; records of further levels are deleted with one above. */
+/** The first level has the records that a deletion names; each further level, the records that cascade from above. */
 interface Tree {
   readonly pointer: string;
   readonly levels: Level[];
@@ -49,7 +49,7 @@ interface Tree {
 export interface Cascade {
   readonly trees: Tree[];
   readonly unlinked: (Unlinked & { readonly via: Below })[];
-  /** Rows of a join table that are deleted with the records in `column`. */
+  /** Join table rows that are deleted with the records in `column`. */
   readonly pairs: {
     readonly table: JoinTable;
     readonly column: string;
@@ -61,7 +61,7 @@ export interface Cascade {
 export const isIn = (set: RecordSet, { table }: RecordType, identifier: number): boolean =>
   set.get(table)?.has(identifier) === true;
 
-/** Adds records to the set, and returns the new ones, so that a cycle ends. */
+/** Adds records to the set, and returns only new records, so that cycles end. */
 export function added(set: RecordSet, { table }: RecordType, found: readonly number[]): readonly number[] {
   const known = set.get(table) ?? new Set<number>();
   set.set(table, known);
@@ -102,7 +102,7 @@ export async function walkCascade(
         const through = above.through ?? nameOfLink(rights, type, reference) ?? childName;
         const already = alreadyCut(session, child, reference);
         const [mine, other] = cascades ? [gone, cut] : [cut, gone];
-        // The query may find records again that are counted already, so its limit includes them.
+        // The query may return records that are already counted, so its limit includes them.
         const counted = already.size + (mine.get(child.table)?.size ?? 0) + (other.get(child.table)?.size ?? 0);
         const { children } = tables.of(child).linksIn(reference.column);
         const found = (await writer.column(children, [all, left(counted)]))
@@ -114,7 +114,7 @@ export async function walkCascade(
         if (cascades && fresh.length > 0) levels.push({ type: child, identifiers: fresh, through, via });
       }
       for (const [table, column] of tables.joinsOf(above.type)) {
-        // A pair is found twice if both of its records are deleted.
+        // Deleting both records of a pair finds it twice.
         const found = await writer.all(tables.rows(table).pairs(column), [all, left(seen.size)]);
         const fresh = found
           .map(([one, other]) => [Number(one), Number(other)] as const)
@@ -129,7 +129,7 @@ export async function walkCascade(
   return cascade;
 }
 
-/** Records that the write unlinks before it deletes anything, so that they stay. */
+/** Records that stay because the write unlinks them before it deletes. */
 function alreadyCut({ existing, released }: WriteSession, type: RecordType, reference: Reference) {
   const { column, required } = reference;
   const left = new Set<number>();
@@ -196,7 +196,7 @@ export function tooManyRows(
 const TOO_DEEP =
   'More records are deleted within each other than one step can delete: let an operator remove them with "records delete TYPE ID --chunked"';
 
-/** From the lowest level up: foreign keys that cascade could nest too deep, or meet a restriction too early. */
+/** Deletes the lowest level first, since ON DELETE CASCADE could nest too deep, or meet a restriction too early. */
 export async function removeTree(session: WriteSession, { levels, pointer }: Tree): Promise<void> {
   const going = goingIn(levels);
   try {
@@ -229,7 +229,7 @@ const goingIn = (levels: readonly Level[]): Going =>
     ]),
   );
 
-/** Cuts links to a level from records that are deleted later: to null, or if required to the record that is deleted last. */
+/** Cuts links to a level from records deleted later: to null, or if required, to the record deleted last. */
 async function cutWithin({ writer, tables, writeRows }: WriteSession, level: Level, going: Going): Promise<void> {
   const [first = null] = going.get(level.type) ?? [];
   for (const { type, reference } of level.type.referrers) {
@@ -242,13 +242,13 @@ async function cutWithin({ writer, tables, writeRows }: WriteSession, level: Lev
 }
 
 const CHUNK = 1000;
-/** Milliseconds between two transactions, at least. */
+/** Minimum milliseconds between transactions. */
 const PAUSE = 5;
 
-/** A record outside the tree refers to one in it. Nothing was deleted, unless the record was added meanwhile. */
+/** A record outside the tree refers into it. Nothing was deleted, unless the record was added meanwhile. */
 export class TreeRestricted extends Error {}
 
-/** Deletes a record and what goes with it in short transactions, children before parents. It can be stopped and run again. */
+/** Deletes a record and its cascade in short transactions, children before parents. It can be stopped and rerun. */
 export async function deleteTree(
   model: Model,
   driver: Driver,
@@ -282,12 +282,12 @@ export async function deleteTree(
       const began = performance.now();
       const { changes } = await driver.write((writer) => work(sessionOf(writer), all.slice(from, from + CHUNK)));
       onRows(changes);
-      // SQLite's write lock is not handed on in turn: the pause lets other processes write.
+      // SQLite's write lock is not fair: the pause lets other processes write.
       if (!dialect.locks && changes > 0) await delay(Math.max(PAUSE, performance.now() - began));
     }
   }
 
-  /** Drops the records that another write has moved since the walk. */
+  /** Omits records that another write has moved since the walk. */
   async function stillBelow(writer: Writer, below: RecordType, some: readonly number[], via: Below): Promise<number[]> {
     const rows = await writer.all(tables.of(below).linksIn(via.column).rows, [JSON.stringify(some)]);
     return rows.filter(([, parent]) => via.parents.has(Number(parent))).map(([id]) => Number(id));

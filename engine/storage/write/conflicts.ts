@@ -21,7 +21,7 @@ import {
 } from './session.ts';
 import { MOST_LISTED, type WriteTable } from './tables.ts';
 
-/** Refuses records of the body whose identifiers or unique values other records have, as they would be in the end. */
+/** Refuses records of the body that would end up with identifiers or unique values of other records. */
 export async function refuseConflicts(session: WriteSession): Promise<void> {
   const taken = await takenIdentifiers(session);
   if (taken.length > 0) throw faultyRequest('identifier-conflict', taken);
@@ -36,7 +36,7 @@ export async function refuseConflicts(session: WriteSession): Promise<void> {
   throwInOrder(session, 'unique-conflict', faults);
 }
 
-/** The longest value of the index, or of all indexes if the database does not name it. */
+/** Reports the longest value of the index, or of all indexes if its name is unknown. */
 export function tooLongForIndex(nodes: readonly Node[], name: string | undefined): Problem {
   const assigned = nodes.flatMap((node) => {
     const named = node.type.indexes.filter((index) => index.name === name);
@@ -69,17 +69,17 @@ async function takenIdentifiers({ made, gone, writer, rights }: WriteSession): P
 interface Held {
   readonly node: Node;
   readonly members: UniqueMembers['members'];
-  /** Another record of the body, or the identifier of a stored one that the body does not write. */
+  /** Another record of the body, or the identifier of a stored record outside it. */
   readonly holder: Node | number;
 }
 
-/** A set of values is not reported where a part of it is: two equal records are equal in every set. */
+/** Whether a subset of the members already conflicts with the same record. */
 const implies = (one: Held, other: Held): boolean =>
   one.holder === other.holder &&
   one.members.length < other.members.length &&
   one.members.every((member) => other.members.includes(member));
 
-/** Finds records that would have the values of a stored one, and all but the first of those with equal new values. */
+/** Finds records that would repeat values of a stored record, and all but the first with equal new values. */
 async function heldAmong(session: WriteSession, index: UniqueMembers, nodes: readonly Node[]) {
   const { members } = index;
   const [changed = [], kept = []] = [true, false].map((is) => nodes.filter((node) => changes(node, members) === is));
@@ -152,7 +152,7 @@ export function inTheWay(
 
 const isSeen = (rights: Rights, member: Field | Relation): boolean => !('link' in member) || canFollow(rights, member);
 
-/** A set of values is reported at its first field in the body, else at its first relation. */
+/** Conflicts are reported at the first field in the body, else at the first relation. */
 function pointersTo({ assigned, pointer }: Node, members: UniqueMembers['members']): readonly string[] {
   const ordered = [...members.filter((member) => !('link' in member)), ...members.filter((member) => 'link' in member)];
   const member = ordered.find((one) => assigned.get(columnOf(one))?.byOmission === false) ?? ordered[0];
@@ -167,7 +167,7 @@ function operand(session: WriteSession, node: Node, member: Field | Relation): S
 const heldAs = ({ dialect }: WriteSession, member: Field | Relation, value: SqlValue): SqlValue =>
   value === null || 'link' in member ? value : heldOperand(member, dialect, value);
 
-/** A record that holds unique values which another record is to get. */
+/** A record with unique values that another record will get. */
 export interface Holder {
   readonly node: Node;
   readonly columns: readonly string[];
@@ -200,14 +200,14 @@ export function holdersAmong({ dialect }: WriteSession, changed: readonly Node[]
 
 function comparable(node: Node, name: string, asStored: boolean, dialect: DialectName): SqlValue | undefined {
   const column = node.table.columnOf.get(name);
-  // Links are cut before anything else is written.
+  // Links are cut before other writes.
   if (asStored && column?.reference && node.assigned.get(name)?.value === null) return undefined;
   const value = asStored && node.stored ? (storedValue(node, name) ?? null) : finalValue(node, name);
   if (value === null || isNode(value)) return undefined;
   return column?.field ? heldOperand(column.field, dialect, value) : value;
 }
 
-/** The placeholder in a record that gives up unique values: null, or a value that no record has. It is never committed. */
+/** The placeholder for a unique value that a record gives up: null, or an unused value. It is never committed. */
 export async function placeholderFor(
   session: WriteSession,
   node: Node,

@@ -1,4 +1,4 @@
-/** Writes of records that are found first: upserts by unique values, deletion by filters. */
+/** Writes that search first: upserts by unique values, deletion by filters. */
 import { MAX_IN_VALUES, type SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep, isObject, type JsonObject } from '../../json/json.ts';
 import { identifierIn } from '../../model/model.ts';
@@ -16,9 +16,9 @@ import type { WriteSession } from './session.ts';
 import type { Tables } from './tables.ts';
 import type { Stamp } from './values.ts';
 
-// Upserts. If two writers both find no record, the unique index stops one of them, which runs again and finds the record.
+// Upserts. If two writers both find no record, the unique index stops one, which runs again and finds the record.
 
-/** The items of an upsert, as a write takes them. */
+/** Turns the items of an upsert into items of a write. */
 export async function foundFirst(writer: Writer, tables: Tables, dialect: Dialect, request: UpsertRequest) {
   const { type, unique, faultsIn } = request;
   const find = (key: Values): Promise<number | undefined> => findHolder(writer, tables.of(type), unique, key);
@@ -37,7 +37,7 @@ export async function foundFirst(writer: Writer, tables: Tables, dialect: Dialec
   return { items, faults: faultsIn(items), mergePatch: false, locked, precondition, made: missing.length };
 }
 
-/** A record that is to be made counts as null: no record is linked with it yet. */
+/** A record to be created counts as null, since nothing is linked to it yet. */
 const keyOf = ({ members }: UpsertRequest['unique'], body: JsonObject, { name }: Dialect): Values =>
   members.map((member): SqlValue => {
     const value = body[member.name] ?? null;
@@ -62,11 +62,11 @@ function refuseTwice({ type, unique }: UpsertRequest, items: readonly WriteItem[
   if (faults.length > 0) throw faultyRequest('invalid-body', faults);
 }
 
-// Deletion by filters: a search that may take long runs before the transaction, which deletes what is still found.
+// Deletion by filters: a long search runs before the transaction, which deletes only records that still match.
 
 type DeletionRequest = DeleteFoundRequest & { readonly stamp: Stamp };
 
-/** Records that one statement tests on SQLite, where other requests wait for it. */
+/** Records per statement on SQLite, where other requests wait for it. */
 const SQLITE_BATCH = 20;
 
 export async function deleteFound<T>(

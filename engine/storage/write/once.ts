@@ -1,4 +1,4 @@
-/** Idempotency keys, kept in the transaction of the write. A body is never kept. */
+/** Stores idempotency keys in the transaction of the write, without bodies. */
 import { Problem } from '../../problem.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Writer } from '../driver.ts';
@@ -8,8 +8,8 @@ import { METADATA } from '../tables.ts';
 const FORGOTTEN_TOGETHER = 1000;
 
 /**
- * Runs `first` in the writer's transaction, unless that was done before: then `again` answers, with the records that `read`
- * still finds. Throws a Problem where the key was used for something else.
+ * Runs `first` in the writer's transaction. If the key was used before, calls `again` with the records that `read` still
+ * finds; throws a Problem if another request used it.
  */
 export function createOnce(dialect: Dialect) {
   const claim = METADATA.claimKey(dialect);

@@ -1,4 +1,4 @@
-/** A write as a value: everything that it does to the tables, in order. `apply` carries it out. */
+/** The plan of a write: all changes of the tables, in order. `apply` executes it. */
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { rawObject } from '../../json/json.ts';
 import { OPEN_COLUMN, type RecordType, type Reference } from '../../model/model.ts';
@@ -46,10 +46,10 @@ interface Step {
 export interface WritePlan {
   readonly unpairs: readonly JoinPair[];
   readonly unlinks: readonly Unlinked[];
-  /** Links that are cut before anything is deleted, and before others take them over. */
+  /** Links that are cut before deletions, and before other records take them over. */
   readonly cuts: readonly Step[];
   readonly cascade: Cascade | undefined;
-  /** Each record after those that it refers to, and after those whose unique values it takes over. */
+  /** Each record follows the records that it refers to, or takes unique values from. */
   readonly steps: readonly Step[];
   readonly pairs: readonly JoinPair[];
 }
@@ -99,7 +99,7 @@ export async function planWrite(session: WriteSession): Promise<WritePlan> {
   };
 }
 
-/** Gives records that a set leaves out to their nodes, if the body mentions them elsewhere; returns the others. */
+/** Notes omitted records in their nodes, if the body mentions them elsewhere; returns the other records. */
 function settle({ existing, deleted }: WriteSession, released: Released): readonly Released[] {
   const { relation, reference, pointer } = released;
   const known = existing.get(relation.target);
@@ -146,7 +146,7 @@ async function walkDeletions(
 
 const MOST_ABOVE = 10_000;
 
-/** Refuses acyclic links that would put a record below itself. Nothing is below a new record without an identifier. */
+/** Refuses cycles of acyclic links. No record is below a new record without an identifier. */
 async function refuseCircles(session: WriteSession, released: readonly Released[]): Promise<void> {
   const { existing, given, made, deleted } = session;
   if (existing.size + given.size === 0) return;
@@ -178,7 +178,7 @@ async function refuseCircles(session: WriteSession, released: readonly Released[
     }
 }
 
-/** Makes a function that returns the future parent of a record; undefined if more than MOST_ABOVE are above. */
+/** Returns a function for the future parent of a record; undefined if more than MOST_ABOVE are above. */
 async function parentsIn(
   { deleted, tables, writer }: WriteSession,
   [type, nodes]: readonly [RecordType, readonly Node[]],
@@ -193,7 +193,7 @@ async function parentsIn(
   for (const one of released)
     if (one.relation.target === type && (one.relation.owned || one.reference === reference))
       for (const identifier of one.identifiers) links.set(identifier, null);
-  // Two writes at once could make a cycle that neither of them sees.
+  // Two concurrent writes could make a cycle that neither sees.
   if (tables.lockOwnership) await writer.value(tables.lockOwnership, []);
   const parents = [...new Set(links.values())].filter((record) => typeof record === 'number');
   const { above } = tables.of(type).linksIn(reference.column);
@@ -208,7 +208,7 @@ async function parentsIn(
   };
 }
 
-/** The text of all open keys after the write; undefined if the body writes none. */
+/** JSON of all open keys after the write; undefined if the body writes none. */
 function openColumn(node: Node): string | undefined {
   const written = [...node.openKeys].filter(([, { isWritten }]) => isWritten);
   if (written.length === 0) return undefined;
@@ -233,7 +233,7 @@ function newValue(node: Node, name: string): SqlValue {
   return node.table.defaults.get(name) ?? null;
 }
 
-/** `again`: columns that hold a placeholder by then, and need theirs back. */
+/** `again`: columns that hold a placeholder and need their value back. */
 export function changesOf(node: Node, again: readonly string[] = []): readonly ColumnValue[] {
   const changes: ColumnValue[] = [];
   for (const [column, { value }] of node.assigned)
@@ -247,7 +247,7 @@ export function changesOf(node: Node, again: readonly string[] = []): readonly C
 const linkAt = ({ type }: Node, name: string): Reference | undefined =>
   type.references.find(({ column }) => column === name);
 
-/** Links that become null; before a deletion, also those that change, so that none holds the deleted records. */
+/** Links that become null; before a deletion, also links that change, so that none blocks it. */
 function cutOf(node: Node, deletes: boolean): readonly Step[] {
   const changes = changesOf(node).flatMap(([column, value]): ColumnValue[] => {
     const link = linkAt(node, column);
@@ -256,7 +256,7 @@ function cutOf(node: Node, deletes: boolean): readonly Step[] {
   return changes.length === 0 ? [] : [{ node, changes }];
 }
 
-/** Nested calls after which an `await` empties the call stack. */
+/** Depth at which an `await` empties the call stack. */
 const MAX_NESTED = 100;
 
 async function inOrder(session: WriteSession, changed: readonly Node[]): Promise<readonly Step[]> {
@@ -280,7 +280,7 @@ async function inOrder(session: WriteSession, changed: readonly Node[]): Promise
     if (!node.stored || changes.length > 0) steps.push({ node, changes });
   }
 
-  /** Frees a unique value: by its holder's update, or by a placeholder value if that update cannot come first. */
+  /** Frees a unique value: by its holder's update, or by a placeholder if the update cannot come first. */
   async function handOver(taker: Node, { node, columns }: Holder, depth: number): Promise<void> {
     if (!linksNew(node)) await visit(node, depth);
     if (done.has(node)) return;
@@ -291,7 +291,7 @@ async function inOrder(session: WriteSession, changed: readonly Node[]): Promise
   }
 
   for (const node of changed) if (!linksNew(node)) await visit(node);
-  // New records get their identifiers in the order of the body.
+  // New records get identifiers in body order.
   for (const node of [...session.made, ...changed]) await visit(node);
   return steps;
 }
@@ -308,7 +308,7 @@ export async function apply(session: WriteSession, plan: WritePlan): Promise<voi
   }
   await runAll(session, plan.cuts.map(updateOf));
   for (const tree of plan.cascade?.trees ?? []) await removeTree(session, tree);
-  // No record may get the identifier that another one brings.
+  // Reserves identifiers that the body gives.
   for (const [type, nodes] of given) {
     const last = [...nodes.keys()].reduce((most, identifier) => Math.max(most, identifier), 0);
     for (const statement of tables.of(type).moveSequence) await writer.run(statement, [last]);
@@ -328,7 +328,7 @@ export async function apply(session: WriteSession, plan: WritePlan): Promise<voi
   );
 }
 
-/** The statements of a plan that only makes records, which get numbers in place of identifiers. */
+/** The statements of a plan that only inserts. New records get negative numbers as identifiers. */
 export function insertsOf({ tables, made }: WriteSession, { steps, pairs }: WritePlan): readonly BoundStatement[] {
   for (const [index, node] of made.entries()) node.identifier = -1 - index;
   return [
@@ -343,7 +343,7 @@ export function insertsOf({ tables, made }: WriteSession, { steps, pairs }: Writ
   ];
 }
 
-/** Steps that can be sent together: updates, or inserts into one table that do not refer to each other. */
+/** Steps to send together: updates, or inserts into one table that do not refer to each other. */
 function groupsOf(steps: readonly Step[]): readonly (readonly Step[])[] {
   const groups: Step[][] = [];
   for (const step of steps) {
@@ -371,7 +371,7 @@ interface Sent extends BoundStatement {
   readonly pointer: string;
 }
 
-/** Sends all statements at once, and waits for all before it throws, since none may run after the transaction. */
+/** Sends all statements at once, and waits for all before it throws: none must run after the transaction. */
 async function runAll(session: WriteSession, all: readonly Sent[]): Promise<void> {
   if (all.length === 0) return;
   const ended = await Promise.allSettled(
@@ -393,7 +393,7 @@ function explained(error: unknown, nodes: readonly Node[], pointer: string): unk
   return error.kind === 'too-long' ? tooLongForIndex(nodes, error.index) : goneAt(pointer);
 }
 
-/** Changes with the columns of folded texts, once new records have their identifiers. */
+/** Adds case-folded columns to the changes. New records must have identifiers. */
 export const writtenBy = ({ node, changes }: Step): readonly (readonly [column: string, value: SqlValue])[] =>
   withFolded(
     node.table,

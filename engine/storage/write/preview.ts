@@ -1,4 +1,4 @@
-/** Dry runs. Statements that read the answer find the rows of the plan in place of each table that it changes. */
+/** Dry runs: a CTE with the planned rows replaces each changed table in statements that read the response. */
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { JoinTable, RecordType, Reference } from '../../model/model.ts';
 import { canFollow, relationsFor, type Rights } from '../../model/rights.ts';
@@ -14,7 +14,7 @@ import { changedBy, changesOf, newValues, type WritePlan, writtenBy } from './pl
 import { boundValue, type Node, type RecordSet, storedValue, type WriteSession } from './session.ts';
 import { rowsJson } from './tables.ts';
 
-/** Gives new records the identifiers after the greatest one ever used, as the write would. */
+/** Numbers new records after the greatest identifier ever used, as the write would. */
 export async function numberNew({ made, given, tables, writer }: WriteSession): Promise<void> {
   for (const [type, nodes] of Map.groupBy(made, (node) => node.type)) {
     const last = Number((await writer.value(tables.of(type).lastIdentifier, [])) ?? 0);
@@ -57,7 +57,7 @@ async function shownRows({ session, reads }: Parts, view: View, roots: readonly 
       throw new Problem('too-many-related', message);
     }
     for (const { type, identifier } of rows) added(shown, type, [identifier]);
-    // Records that the body names may come into any place of the answer.
+    // Records of the body may appear anywhere in the response.
     for (const { view: related } of one.relations)
       await add(
         related,
@@ -171,7 +171,7 @@ export function effectsOf(rights: Rights, plan: WritePlan): readonly WriteEffect
         for (const key of field ? [field.name] : changedKeys(node)) keys.add(key);
       }
     }
-  // A pair is a link of both of its records.
+  // A pair links both of its records.
   for (const [kind, pairs] of [['unlinked', plan.unpairs] as const, ['linked', plan.pairs] as const])
     for (const { table, left, right } of pairs) {
       note(kind, otherSide(rights, table, table.left.column), [right]);
@@ -192,11 +192,11 @@ export function effectsOf(rights: Rights, plan: WritePlan): readonly WriteEffect
   });
 }
 
-/** The name of a link; undefined if it has none, or the client may not know it. */
+/** The name of a link; undefined if it has none, or the client must not see it. */
 const relationOf = (rights: Rights, { relation }: Reference): string | undefined =>
   relation && canFollow(rights, relation) ? relation.name : undefined;
 
-/** The side of a join table that is not in this column, and its own name for the links. */
+/** The other side of a join table, and the name of its relation. */
 function otherSide(rights: Rights, { name, left, right }: JoinTable, column: string) {
   const other = column === left.column ? right : left;
   const found = [...relationsFor(rights, other.type).values()].find(

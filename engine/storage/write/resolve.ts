@@ -1,4 +1,4 @@
-/** Resolves a body into nodes, depth first: the keys of a record before the records that are nested in it. */
+/** Resolves a body into nodes, depth first: the keys of a record before its nested records. */
 import { enclosing, escapeStep, isObject, type JsonObject, type JsonValue } from '../../json/json.ts';
 import { memoized } from '../../memo.ts';
 import { identifierIn, type Link, type RecordType, type Reference, type Relation } from '../../model/model.ts';
@@ -81,7 +81,7 @@ interface Named {
   readonly targets: Map<Node, Mention>;
 }
 
-/** The validator saw to it that to-one is an object or null, to-many an array of objects. */
+/** The validator ensures that to-one is an object or null, to-many an array of objects. */
 async function resolveRelation(named: Named, value: JsonValue): Promise<readonly BodyItem[]> {
   const { session, node, relation, mention } = named;
   const { link, toMany } = relation;
@@ -116,7 +116,7 @@ function itemOf({ session, node: parent, relation }: Named, node: Node, body: Js
   return { node, body, mention: { pointer: at.pointer, writable, isLost, via: { relation, parent } } };
 }
 
-/** Notes the related records of a mention; another mention must name the same. */
+/** Notes the related records of a mention; other mentions must name the same. */
 function relate({ session, node, relation, targets, mention: { pointer } }: Named, via: Mention['via']): void {
   const nodes = new Set(targets.keys());
   if (relation.toMany && via?.relation.inverse === relation) nodes.add(via.parent);
@@ -131,7 +131,7 @@ function relate({ session, node, relation, targets, mention: { pointer } }: Name
   session.claims.push(claim);
 }
 
-/** The inverse key of a nested record may only name the record that it is nested in, which is linked already. */
+/** The inverse key of a nested record must name its enclosing record, which is already linked. */
 async function namesParent(named: Named, value: JsonValue, parent: Node): Promise<readonly BodyItem[]> {
   const { session, node, relation, mention, targets } = named;
   const { link, target: type } = relation;
@@ -185,7 +185,7 @@ async function resolveParent(named: Named, { column }: Reference): Promise<void>
   if (relation.inverse?.owned) await requireOwner(session, parent, node, column, pointer);
 }
 
-/** hasOne, hasMany: the children's rows hold the link; the body names the whole new set. */
+/** hasOne, hasMany: the children's rows store the link; the body names the whole new set. */
 async function resolveChildren(named: Named, reference: Reference, current: readonly number[]): Promise<void> {
   const { session, node, relation, mention, targets } = named;
   const { owned, target } = relation;
@@ -210,11 +210,11 @@ async function resolveChildren(named: Named, reference: Reference, current: read
   else session.leftOut.push({ ...left, writable });
 }
 
-/** The parent of a nested record belongs to the inverse set without being listed. */
+/** The inverse set includes the parent of a nested record, even if it is not listed. */
 const isImplied = ({ relation, mention: { via } }: Named, identifier: number): boolean =>
   via?.relation.inverse === relation && via.parent.identifier === identifier;
 
-/** manyToMany: rows of a join table hold the links; the array is the whole new set. */
+/** manyToMany: a join table stores the links; the array is the whole new set. */
 async function resolvePairs(named: Named, { table, sourceColumn }: Extract<Link, { at: 'join' }>): Promise<void> {
   const { session, node, mention, targets } = named;
   const isLeft = table.left.column === sourceColumn;
@@ -224,7 +224,7 @@ async function resolvePairs(named: Named, { table, sourceColumn }: Extract<Link,
     for (const [left, right] of await session.writer.all(session.tables.rows(table).pairs(sourceColumn), bound))
       before.add(Number(isLeft ? right : left));
   }
-  /** Stored rows that stay are noted, too, so that the other side cannot remove them. */
+  /** Also notes stored rows that stay, so that the other side cannot remove them. */
   const note = (other: number | Node, pointer: string, isStored: boolean, isWanted: boolean): void => {
     const [left, right] = isLeft ? [idOf(node), other] : [other, idOf(node)];
     const [one, two] = [left, right].map((side) => (isNode(side) ? side.pointer : side));
@@ -240,7 +240,7 @@ async function resolvePairs(named: Named, { table, sourceColumn }: Extract<Link,
   for (const identifier of before) if (!isImplied(named, identifier)) note(identifier, mention.pointer, true, false);
 }
 
-/** An owned child never changes its parent, and a record cannot be owned by what it owns. */
+/** Refuses to move an owned child to another parent, and cycles of ownership. */
 async function requireOwner(
   session: WriteSession,
   parent: Node | undefined,
@@ -261,7 +261,7 @@ async function requireOwner(
   if (refused) child.linked.set(column, refused);
 }
 
-/** Whether `node` is `owner`, or is owned by it. Locks: two writes at once could make a circle that neither sees. */
+/** Whether `node` is `owner`, or is owned by it. Locks, as two concurrent writes could make an unseen cycle. */
 async function isOwnedBy(session: WriteSession, node: Node, owner: Node): Promise<boolean> {
   if (!typesAbove(node.type).has(owner.type)) return false;
   const { lockOwnership } = session.tables;
@@ -291,11 +291,11 @@ const ownedBy = ({ references }: RecordType): readonly Reference[] =>
     ),
   );
 
-/** Refuses what is wrong with the body itself, before the records that it refers to are checked. */
+/** Refuses faults of the body itself, before other functions check the records that it refers to. */
 export function checkBody(session: WriteSession): void {
   fillNew(session);
   const refused = session.refusals.flatMap(({ fault }) => ('pointer' in fault ? fault.pointer : []));
-  // A key whose value was refused is not missing.
+  // A key with a refused value is not missing.
   const enclosed = new Set([...refused, ...session.faulty].flatMap(enclosing));
   for (const node of session.made) requireComplete(session, node, enclosed);
   holdToChecks(session);
@@ -309,7 +309,7 @@ export function checkBody(session: WriteSession): void {
   throwInOrder(session, 'invalid-body', session.contradictions);
 }
 
-/** The validator cannot know whether an owned to-one child exists; if it is new, its required keys are checked here. */
+/** Checks the required keys of new owned to-one children: the validator cannot know whether they exist. */
 function requireComplete(session: WriteSession, node: Node, refused: ReadonlySet<string>): void {
   const { type, table } = node;
   for (const { name, key } of table.needed) {
@@ -337,11 +337,11 @@ function compareSides(session: WriteSession): void {
   }
 }
 
-/** False if a set that lists the record named its link first. */
+/** False if an earlier set that lists the record gave the link. */
 const isOwnLink = ({ node: { assigned, linked }, pointer }: Claim, { column }: Reference): boolean =>
   assigned.get(column)?.pointer === pointer || linked.get(column)?.pointer === pointer;
 
-/** Only one child may name the parent of a hasOne, unless the body says which one it has. */
+/** Only one child may name the parent of a hasOne, unless the parent names its child. */
 function refuseRivals(session: WriteSession): void {
   const first = new Map<Reference, Map<Node, Claim>>();
   for (const claim of session.claims) {
@@ -361,13 +361,13 @@ function contradictLater(session: WriteSession, one: Claim, other: Claim): void 
   contradict(session, second.pointer, first.pointer);
 }
 
-/** Refuses cycles of new records: each is inserted after those that it links. */
+/** Refuses cycles of new records, since each is inserted after its targets. */
 function refuseCycles({ awaits, contradictions }: WriteSession): void {
   const message = 'This link closes a cycle of new records; leave it out, and set it once they are there';
   const begun = new Set<Node>();
   for (const start of awaits.keys()) {
     const path = new Set<Node>();
-    /** The links of each record on the path that are still to be followed. */
+    /** The links of each record on the path that are not yet followed. */
     const stack: (readonly [Node, { readonly parent: Node; readonly pointer: string }[]])[] = [];
     const begin = (node: Node): void => {
       if (begun.has(node)) return;
@@ -393,7 +393,7 @@ export function requireFound(session: WriteSession, roots: readonly Node[]): voi
   const missing: Fault[] = [];
   for (const [index, node] of roots.entries()) {
     const pointer = session.records[index]?.pointer ?? '';
-    // The body has no pointer to a record that the path names.
+    // The URL, not the body, names the record.
     const at = pointer === '' ? '' : identifierAt(node.type, pointer);
     if (node.isLost) missing.push({ pointer: at, code: 'not-found', message: `There is no ${nameOf(node)}` });
     else if (node.stored) noteNamed(session, node, at);

@@ -1,4 +1,4 @@
-/** One write while it is resolved: the records that it touches, and what each is to become. */
+/** The state of a write while it is resolved: the records that it touches, and their new values. */
 import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import {
@@ -28,27 +28,27 @@ import type { ViewRow } from '../read/views.ts';
 import type { Strength, Tables, WriteTable } from './tables.ts';
 import type { Stamp } from './values.ts';
 
-/** A record that the write touches: wherever the body mentions it, it is one node. */
+/** A record that the write touches: one node for all its mentions in the body. */
 export interface Node {
   readonly type: RecordType;
   readonly table: WriteTable;
-  /** undefined until it is inserted, unless the client gave one. */
+  /** undefined until the insert, unless the client gave one. */
   identifier: number | undefined;
   readonly stored: Row | undefined;
-  /** The body names it and it does not exist, or it is new within such a record. */
+  /** The body names it but it does not exist, or it is new within such a record. */
   readonly isLost: boolean;
-  /** The child of an owned to-one relation, new because there was none: its required fields are checked after the validator. */
+  /** A new child of an owned to-one relation, whose required fields the validator could not check. */
   readonly isOwnChild: boolean;
   readonly pointer: string;
   isWritten: boolean;
-  /** By column, what is written. A node stands for the identifier that it will have. */
+  /** New values by column. A node represents its future identifier. */
   readonly assigned: Map<string, Assigned>;
-  /** By column, values at places that may only link the record: they must be the stored ones. */
+  /** Values by column where the body may only link the record: they must equal the stored values. */
   readonly linked: Map<string, Assigned>;
   readonly related: Map<Relation, Claim>;
-  /** Columns of which the body holds a value that is refused, or two that differ: no check compares them. */
+  /** Columns with a refused value, or with two different values: checks skip them. */
   readonly unusable: Set<string>;
-  /** Open keys that the body names; a key without a member is removed. */
+  /** Open keys in the body; a key without a member is removed. */
   readonly openKeys: Map<
     string,
     { readonly member: RawMember | undefined; readonly pointer: string; readonly isWritten: boolean }
@@ -59,11 +59,11 @@ export interface Node {
 export interface Assigned {
   readonly value: SqlValue | Node;
   readonly pointer: string;
-  /** Only because a set left the record out: a link in another part of the body wins. */
+  /** A set omitted the record: a link in another part of the body takes precedence. */
   readonly byOmission: boolean;
 }
 
-/** The first place that names the related records of a node. Of two contradicting places, the later one is refused. */
+/** The first mention of a node's related records. A later mention that contradicts it is refused. */
 export interface Claim {
   readonly node: Node;
   readonly relation: Relation;
@@ -74,7 +74,7 @@ export interface Claim {
 
 export type RecordSet = Map<string, Set<number>>;
 
-/** Children that a set leaves out: deleted where they are owned, else unlinked. */
+/** Children that a set omits: deleted if they are owned, else unlinked. */
 export interface Released {
   readonly relation: Relation;
   readonly reference: Reference;
@@ -82,7 +82,7 @@ export interface Released {
   readonly pointer: string;
 }
 
-/** A row of a join table. One that a part of the body wants is not removed by another. */
+/** A row of a join table. If one part of the body wants it, no other part removes it. */
 export interface JoinPair {
   readonly table: JoinTable;
   readonly left: number | Node;
@@ -100,7 +100,7 @@ export interface Mention {
   readonly via: { readonly relation: Relation; readonly parent: Node } | undefined;
 }
 
-/** A place that only links a record and differs from what is stored: another part of the body must make it so. */
+/** A mention that only links a record but differs from the stored values: another part of the body must write these. */
 export interface LinkCheck {
   readonly subject: Pick<Node, 'type' | 'identifier'>;
   readonly pointer: string;
@@ -125,13 +125,13 @@ interface Given {
   readonly tables: Tables;
   readonly dialect: DialectName;
   readonly stamp: Stamp;
-  /** RFC 7396 inside values that are stored as JSON, and for open keys. */
+  /** Applies RFC 7396 inside JSON values, and to open keys. */
   readonly mergePatch?: boolean;
   /** Seeds may set read-only fields. */
   readonly readOnlyToo?: boolean | undefined;
   readonly records?: readonly BodyRecord[];
   readonly raw?: RawValues | undefined;
-  /** Of the validator. With one, the body is resolved only to find the others: nothing is written. */
+  /** Faults of the validator. If there is one, resolving the body only finds further faults. */
   readonly faults?: readonly Fault[] | undefined;
   readonly writeRows?: number | undefined;
   readonly caller?: Caller | undefined;
@@ -151,26 +151,26 @@ export function createSession(asked: Given) {
     caller: asked.caller ?? NO_CLIENT,
     rights: asked.rights ?? ALL_RIGHTS,
     faulty: new Set(faults.flatMap((fault) => ('pointer' in fault ? fault.pointer : []))),
-    /** Records that the body names by their identifiers, stored or lost. */
+    /** Records that the body identifies, stored or lost. */
     existing: new Map<RecordType, Map<number, Node>>(),
     made: [] as Node[],
     given: new Map<RecordType, Map<number, Node>>(),
-    /** Records that are left out, with the pointers of the sets. */
+    /** Omitted records, with the pointers of the sets. */
     deleted: new Map<Node, string>(),
     gone: new Map() as RecordSet,
     released: [] as Released[],
-    /** Children that a set leaves out and that stay where they are, unless another part of the body moves them. */
+    /** Omitted children that must stay, unless another part of the body moves them. */
     leftOut: [] as (Released & { readonly writable: boolean })[],
-    /** Stored records that the body names, with the pointers of their identifiers. */
+    /** Stored records that the body names, with pointers to their identifiers. */
     named: new Map<Node, string[]>(),
     checks: [] as LinkCheck[],
     pairs: new Map<string, JoinPair>(),
-    /** Links of new records to other new ones, which are inserted before them. */
+    /** Links of new records to other new records, which are inserted first. */
     awaits: new Map<Node, { readonly parent: Node; readonly pointer: string }[]>(),
     claims: [] as Claim[],
     placeholders: 0,
     refusals: [] as { readonly code: ProblemCode; readonly fault: Fault }[],
-    /** Places that contradict earlier ones: refused where nothing else is wrong with the body. */
+    /** Contradictions between mentions, reported if the body has no other fault. */
     contradictions: [] as Fault[],
   };
 }
@@ -224,14 +224,14 @@ export function make(
   return identifier === undefined ? node : noteIn(session.given, identifier, node);
 }
 
-/** Stored records, sorted so that a conflict names the same one on both databases. */
+/** Stored records, sorted so that both databases report the same conflict. */
 export const keptNodes = ({ existing, deleted }: WriteSession): readonly Node[] =>
   [...existing]
     .toSorted(([a], [b]) => (a.name < b.name ? -1 : 1))
     .flatMap(([, nodes]) => [...nodes.values()].toSorted((a, b) => (a.identifier ?? 0) - (b.identifier ?? 0)))
     .filter((node) => !deleted.has(node));
 
-/** The value of a link to the record. A new record stands for itself, even if the body gives its identifier. */
+/** The value of a link to the record: for a new record its node, even if the body gives its identifier. */
 export const idOf = (node: Node): number | Node => (node.stored ? (node.identifier ?? node) : node);
 
 export const nameOf = ({ type, identifier }: Pick<Node, 'type' | 'identifier'>): string =>
@@ -242,7 +242,7 @@ export const storedValue = ({ stored, table }: Node, column: string): SqlValue |
 
 export const isNode = (value: SqlValue | Node): value is Node => typeof value === 'object' && value !== null;
 
-/** A linked record as its identifier: undefined until it is inserted. */
+/** The identifier of a linked record; undefined until its insert. */
 const plain = (value: SqlValue | Node): SqlValue | undefined => (isNode(value) ? value.identifier : value);
 
 export const boundValue = (value: SqlValue | Node): SqlValue => (isNode(value) ? (value.identifier ?? null) : value);
@@ -261,11 +261,11 @@ export function finalValue(node: Node, column: string): SqlValue | Node {
 export const isInBody = ({ assigned, linked }: Node, column: string): boolean =>
   assigned.get(column)?.byOmission === false || linked.has(column);
 
-/** Whether a record that is only linked can be compared with the body: it is stored, or another place makes it. */
+/** Whether the body can be compared with a record that it only links, since it is stored or made elsewhere. */
 export const isCompared = ({ stored, isOwnChild, identifier }: Node): boolean =>
   stored !== undefined || isOwnChild || identifier !== undefined;
 
-/** Notes what the body says of a column. Where the record is only linked, the stored value must be the same. */
+/** Notes a column's value in the body. If the record is only linked, it must equal the stored value. */
 export function assign(
   session: WriteSession,
   node: Node,
@@ -315,9 +315,9 @@ export function throwInOrder({ records }: WriteSession, code: ProblemCode, fault
   if (faults.length > 0) throw faultyRequest(code, inDocumentOrder(faults, documentOf(records)));
 }
 
-// Locks, in one order to avoid deadlocks: of the records in the body, and of those that the tag in If-Match was made from.
+// Locks the records in the body and the records that the ETag in If-Match covers, in one order to avoid deadlocks.
 
-/** From this many on, one statement that loads all is cheaper than one for each. */
+/** From this count on, one statement for all is cheaper than one for each. */
 const BULK_FROM = 8;
 
 interface LockedRecord {
@@ -328,10 +328,10 @@ interface LockedRecord {
 
 type Named = Map<RecordType, Map<number, LockedRecord>>;
 
-/** The related records that the tag was made from; undefined if they are more than an answer may show. */
+/** Finds the related records that the ETag covers; undefined if they exceed the limit of a response. */
 export type FindShown = () => Promise<readonly ViewRow[] | undefined>;
 
-/** Returns whether all that is shown is locked. A record that came into view meanwhile can no longer be locked in order. */
+/** Returns whether all shown records are locked. Records that appeared meanwhile cannot be locked in order any more. */
 export async function lockNamed(
   session: WriteSession,
   type: RecordType,
@@ -349,7 +349,7 @@ export async function lockNamed(
     if (named.size > 0) await lockAll(session, named);
     return true;
   }
-  // Against new rows that refer to them, too, since a set of them may be shown.
+  // `update` also blocks new rows that refer to them, since their sets may be shown.
   for (const one of (await findShown()) ?? [])
     note(named, one.type, { identifier: one.identifier, pointer: undefined, strength: 'update' });
   const [held, shown] = await Promise.all([lockAll(session, named), findShown()]);
@@ -365,7 +365,7 @@ function nameWithin(named: Named, type: RecordType, body: JsonObject, pointer: s
       const { target, link } = relation;
       const at = `${pointer}/${escapeStep(key)}${Array.isArray(value) ? `/${index}` : ''}`;
       const identifier = identifierIn(item, target);
-      // A record that is only linked must not be deleted, but others may link it too.
+      // Other writes must not delete a record that is only linked, but may link it.
       const isLink = link.at !== 'target' && Object.keys(item).length === 1;
       const strength = isLink ? 'key share' : 'update';
       if (identifier !== undefined) note(named, target, { identifier, pointer: at, strength });
@@ -381,25 +381,25 @@ function note(named: Named, type: RecordType, { identifier, pointer, strength }:
   named.set(type, records.set(identifier, { identifier, pointer: known?.pointer ?? pointer, strength: strongest }));
 }
 
-/** Trusts foreign keys that the records which the body only links are there; false if it names others. */
+/** Lets foreign keys check the linked records; false if the body names records to change. */
 export function trustLinks(session: WriteSession, type: RecordType, body: JsonObject): boolean {
   const named: Named = new Map();
   nameWithin(named, type, body, '');
   for (const [linked, records] of named)
     for (const { identifier, pointer = '', strength } of records.values()) {
-      // A negative number stands for a new record.
+      // Negative numbers refer to new records.
       if (strength !== 'key share' || identifier < 1) return false;
       remember(session, linked, identifier, pointer, []);
     }
   return true;
 }
 
-/** Returns the records that nobody else can change. */
+/** Returns the records locked against changes. */
 async function lockAll(session: WriteSession, named: Named): Promise<ReadonlySet<string>> {
   const held = new Set<string>();
   const locked: Promise<void>[] = [];
   for (const [type, records] of [...named].toSorted(([a], [b]) => (a.name < b.name ? -1 : 1))) {
-    // Neighbours that are locked in the same way share a statement.
+    // Adjacent records with the same lock share a statement.
     const runs: LockedRecord[][] = [];
     for (const record of [...records.values()].toSorted((a, b) => a.identifier - b.identifier)) {
       const run = runs.at(-1);

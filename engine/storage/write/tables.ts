@@ -1,4 +1,4 @@
-/** Statements over one table, compiled when they are first wanted and kept. */
+/** Statements over one table, compiled and cached at their first use. */
 import { createShapeCache, memoized } from '../../memo.ts';
 import { type Index, type JoinTable, type Model, type RecordType } from '../../model/model.ts';
 import type { View } from '../../query/list-query.ts';
@@ -14,13 +14,13 @@ export const MOST_LISTED = 10;
 
 export const rowOf = ({ table }: RecordType, identifier: number): string => `${table} ${identifier}`;
 
-/** Against deletion, or against every change and new links. Not `for share`: an update might wait for ever. */
+/** `key share` blocks deletion, `update` all changes and new links. With `for share`, updates might wait forever. */
 export type Strength = 'key share' | 'update';
 
 export type Tables = ReturnType<typeof createTables>;
 export type WriteTable = ReturnType<typeof createTable>;
 
-/** `served`: the model that fits the tables now. Requests that began before the tables changed have another one. */
+/** `served`: the model of the current tables. Requests that began before a migration have an older model. */
 export function createTables(dialect: Dialect, served: () => Model) {
   const tablesOf = memoized((model: Model) =>
     memoized((type: RecordType) => {
@@ -34,13 +34,13 @@ export function createTables(dialect: Dialect, served: () => Model) {
     }),
   );
   return {
-    /** Whether rows have to be locked before they are compared. */
+    /** Whether writes must lock rows before they compare them. */
     locks: dialect.locks,
-    /** Writes that change who owns whom, or who is above whom, wait for each other. */
+    /** Serializes writes that change ownership or acyclic links. */
     lockOwnership: dialect.lockOwnership === undefined ? undefined : { sql: dialect.lockOwnership },
     of: (type: RecordType): WriteTable => tablesOf(served())(type),
     rows: memoized((table: JoinTable) => createJoinRows(table, dialect)),
-    /** The join tables that have rows of the type's records, each with their column. */
+    /** The join tables of the type, each with its column. */
     joinsOf: ({ table }: RecordType): readonly (readonly [table: JoinTable, column: string])[] =>
       served().joinTables.flatMap((join) =>
         [join.left, join.right].flatMap((side) => (side.type.table === table ? [[join, side.column] as const] : [])),
@@ -76,12 +76,12 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
     const many = insertMany(type, columns, order, dialect);
     return { statement: { sql }, columns: order, many: many && { sql: many } };
   };
-  /** Bound: the columns as asked for, identifier. */
+  /** Bound: the given columns, identifier. */
   const update = createShapeCache((given: readonly string[]): Statement => {
     const changes = given.map((name) => [name, knex.raw(changed(name), [0])]);
     return compiled(rows().where(identifier, 0).update(Object.fromEntries(changes)));
   });
-  /** The identifier of another row with these values in an index. Bound: the values, the identifier of the row itself. */
+  /** The identifier of another row with these index values. Bound: the values, the identifier of the row itself. */
   const holder = createShapeCache((members: Index['members']): Statement => {
     const query = rows().select(identifier);
     for (const member of members) query.whereRaw(`${indexed(member, dialect)} = ?`, [0]);
@@ -97,7 +97,7 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
     needed: neededOf(columns),
     filled,
     defaults: new Map(columns.map((column) => [column.name, column.default])),
-    /** By the column of a text, the column of its folded text; and the reverse. */
+    /** Maps text columns to case-folded columns; `texts` is the reverse. */
     folded: new Map(texts.map(([name, text]) => [text, name])),
     texts: new Map(texts),
     position: new Map([identifier, ...names].map((name, index) => [name, index])),
@@ -105,7 +105,7 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
     load: compiled(loaded().where(identifier, 0)),
     /** Loads and locks many rows until the write ends. Bound: JSON array of identifiers. */
     lock: perKey((strength: Strength) => locked(loaded(), strength)),
-    /** Locks rows, and loads only their identifiers. Bound: as `lock`. */
+    /** Locks rows, but loads only identifiers. Bound: as `lock`. */
     hold: perKey((strength: Strength) => locked(rows().select(identifier), strength)),
     /** Bound: `columns`. */
     insert: {
@@ -113,7 +113,7 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
       given: insert([identifier, ...names]),
     },
     lastIdentifier: { sql: dialect.sequence.read(type.table, identifier) },
-    /** Move the sequence behind an identifier. Bound, in each: the identifier. */
+    /** Move the sequence past an identifier. Bound, in each: the identifier. */
     moveSequence: dialect.sequence.move(type.table, identifier).map((sql) => ({ sql })),
     update,
     /** Bound: JSON array of identifiers. */
@@ -126,23 +126,23 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
       return {
         /** Bound: the values of the stamps, JSON array of identifiers. */
         cut: { sql: `update ${table} set ${link} = null${stamped} where ${oneOf(id)}` },
-        /** Without stamps. Bound: the new link, JSON array of identifiers. */
+        /** Writes no stamps. Bound: the new link, JSON array of identifiers. */
         set: { sql: `update ${table} set ${link} = ? where ${oneOf(id)}` },
-        /** Some rows with their links, locked. Bound: JSON array of identifiers. */
+        /** Locks rows, and reads their links. Bound: JSON array of identifiers. */
         rows: { sql: `select ${id}, ${link} from ${table} where ${oneOf(id)}${forUpdate}` },
-        /** Rows that refer to some records, locked in one order. Bound: JSON array of identifiers, how many at most. */
+        /** Locks rows that refer to records, in order. Bound: JSON array of identifiers, limit. */
         children: { sql: `select ${id} from ${table} where ${ofSome}${inOrder} limit ? + 0${forUpdate}` },
         /** Pairs of a record and a row that refers to it. Bound: as `children`. */
         referring: { sql: `select ${link}, ${id} from ${table} where ${ofSome} order by 1, 2 limit ? + 0` },
-        /** Some records and all above them, each once and with its link. Bound: as `children`. */
+        /** Records and all above them, each once and with its link. Bound: as `children`. */
         above: { sql: `${above} select id$, parent$ from above$ limit ? + 0` },
       };
     }),
-    /** By the key of the view. Answers the identifier, too. Bound: as `insertNew`. */
+    /** Also returns the identifier. Bound: as `insertNew`. */
     createAlone: createShapeCache((view: View) => insertAlone(view, columns, dialect)),
-    /** Bound: the number of the new record, the values of all columns. */
+    /** Bound: number of the new record, values of all columns. */
     insertNew: { sql: insertNew(type, columns, dialect) },
-    /** Answers the identifier of a new record and its text; divides by zero if that must be charged. Bound: its number. */
+    /** Returns identifier and JSON of a new record; divides by zero if the JSON is too long to be free. Bound: its number. */
     answerNew: createShapeCache((view: View) => answerNew(view, dialect)),
     /** Bound: identifier, values of these columns, stamps. */
     updateAlone: createShapeCache(([view, given]: readonly [View, readonly string[]]) =>
@@ -157,7 +157,7 @@ const compiled = (query: { toSQL(): { toNative(): { readonly sql: string } } }):
   sql: query.toSQL().toNative().sql,
 });
 
-/** Bound: `rowsJson`. Answers the identifiers that the database made, which rise. undefined if it is not faster. */
+/** Bound: `rowsJson`. Returns new identifiers, which ascend. undefined if it is not faster. */
 function insertMany(type: RecordType, columns: readonly Column[], into: readonly string[], dialect: Dialect) {
   const { quote } = dialect;
   const bulk = into.map((name) => {
@@ -176,9 +176,9 @@ export const rowsJson = (rows: readonly Values[]): string =>
 function createJoinRows({ name, left, right }: JoinTable, { quote, oneOf, oneOfPairs }: Dialect) {
   const [table, both] = [quote(name), `${quote(left.column)}, ${quote(right.column)}`];
   return {
-    /** Another write may have made the same pair meanwhile. Bound: left, right. */
+    /** Ignores a pair that another write has added. Bound: left, right. */
     insert: { sql: `insert into ${table} (${both}) values (?, ?) on conflict do nothing` },
-    /** The same for new records. Bound: left, right, each an identifier or the number of a new record. */
+    /** `insert` for new records. Bound: left, right, each an identifier or the number of a new record. */
     insertNew: { sql: `insert into ${table} (${both}) values (${linkSql(1)}, ${linkSql(2)})` },
     /** Bound: JSON array of pairs of left and right. */
     remove: { sql: `delete from ${table} where ${oneOfPairs(quote(left.column), quote(right.column))}` },
@@ -197,8 +197,8 @@ function perKey<K, V>(make: (key: K) => V): (key: K) => V {
   };
 }
 
-// Writes of PostgreSQL without a transaction around them. Bound last is the revision of the tables: if they changed, nothing
-// is done. New records have negative numbers instead of identifiers, which the server keeps in settings of the transaction.
+// Writes without BEGIN on PostgreSQL. The last parameter is the revision of the tables: if they have changed, the statement
+// does nothing. New records have negative numbers; settings of the transaction map these to identifiers.
 
 const settingOf = (index: number): string => `'records.n' || -$${index}::bigint`;
 
@@ -219,14 +219,14 @@ function insertAlone(view: View, columns: readonly Column[], dialect: Dialect): 
   const { type } = view;
   const json = recordJson(view, ROOT_ALIAS, dialect);
   const current = isCurrent(dialect, columns.length + 2);
-  // A value that is taken must not undo the other writes of the transaction.
+  // A unique conflict must not undo other writes of the transaction.
   const sql = `${insertNew(type, columns, dialect)} where ${current} on conflict do nothing returning ${identifierOf(type, dialect)}, ${json}`;
   return { sql, together: { sql } };
 }
 
 function answerNew(view: View, dialect: Dialect): Statement {
   const identifier = identifierOf(view.type, dialect);
-  // OFFSET keeps the server from putting the text together twice.
+  // OFFSET keeps the server from building the JSON twice.
   const record = `select ${identifier} as id$, ${recordJson(view, ROOT_ALIAS, dialect)} as text$ from ${tableOf(view.type, dialect)} where ${identifier} = ${linkSql(1)} offset 0`;
   const isFine = `${isCurrent(dialect, 2)} and length(text$) <= ${UNCHARGED_CHARS}`;
   return {
@@ -276,7 +276,7 @@ function deleteAlone(view: View, dialect: Dialect): Statement {
   const [rows, identifier, found] = [tableOf(type, dialect), identifierOf(type, dialect), isFound(type, 2, dialect)];
   const sql = (condition: string): string =>
     `delete from ${rows} where ${condition} returning ${recordJson(view, ROOT_ALIAS, dialect)}`;
-  // The server would wait for locked rows that refer to it.
+  // The DELETE would wait for locked rows that refer to it.
   const isReferred = type.referrers.length > 0;
   const unlocked = `${identifier} = (select ${identifier} from ${rows} where ${found} ${UNLOCKED})`;
   return { sql: sql(found), together: isReferred ? undefined : { sql: sql(unlocked) } };
@@ -286,6 +286,6 @@ const tableOf = ({ table }: RecordType, { quote }: Dialect): string => `${quote(
 const identifierOf = ({ identifier }: RecordType, { quote }: Dialect): string =>
   `${ROOT_ALIAS}.${quote(identifier.column)}`;
 
-/** `index`: that of the revision. */
+/** `index`: of the parameter with the revision. */
 const isFound = (type: RecordType, index: number, dialect: Dialect): string =>
   `${identifierOf(type, dialect)} = $1::bigint and ${isCurrent(dialect, index)}`;

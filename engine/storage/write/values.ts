@@ -29,14 +29,14 @@ import {
   type WriteSession,
 } from './session.ts';
 
-/** JavaScript puts keys that look like indices first; open keys keep the order of the text. */
+/** Restores the document order of open keys, since JavaScript puts integer-like keys first. */
 export function keysOf(body: JsonObject, raw: RawMembers | undefined): readonly string[] {
   const keys = Object.keys(body);
   if (raw === undefined || !/^\d/.test(keys[0] ?? '')) return keys;
   return [...keys.filter((key) => !raw.has(key)), ...raw.keys()];
 }
 
-/** A body parser in front of the engine leaves only values. */
+/** Host applications may parse bodies, so that `raw` is missing. */
 const memberOf = (raw: RawMembers | undefined, key: string, value: JsonValue): RawMember =>
   raw?.get(key) ?? { name: JSON.stringify(key), text: JSON.stringify(value) };
 
@@ -68,7 +68,7 @@ function resolveField(session: WriteSession, node: Node, field: Field, given: Sq
   const stored = storedValue(node, column) ?? null;
   const isMerged = field.type.keepsText && isPatch && given !== null;
   const value = isMerged ? mergePatch(stored === null ? undefined : String(stored), String(given)) : given;
-  // A copy of a stored text is no change, even though the patch would remove its nulls.
+  // A copy of a stored value is no change, although the patch would remove its nulls.
   const isSame = (other: SqlValue): boolean =>
     isSameValue(session, field, other, value) || (isMerged === true && isSameValue(session, field, other, given));
   if (field.readOnly && !readOnlyToo) {
@@ -79,7 +79,7 @@ function resolveField(session: WriteSession, node: Node, field: Field, given: Sq
     refuse(session, 'invalid-body', pointer, 'read-only', message);
     return;
   }
-  // Comparing values in depth costs more than writing them.
+  // A deep comparison costs more than a write.
   assign(session, node, column, value, { pointer, writable, same: !writable && isSame(stored) });
 }
 
@@ -114,7 +114,7 @@ const isSameMember = (a: RawMember | undefined, b: RawMember | undefined): boole
 export const openKeysOf = (node: Node): RawMembers =>
   (node.storedOpenKeys ??= node.stored ? membersOf(String(storedValue(node, OPEN_COLUMN))) : new Map());
 
-/** Stored records are only checked if a field of the check changes. */
+/** Checks stored records only if a field of the check changes. */
 export function holdToChecks(session: WriteSession): void {
   for (const node of [...session.made, ...keptNodes(session)]) {
     if (!node.isWritten) continue;
@@ -127,7 +127,7 @@ export function holdToChecks(session: WriteSession): void {
   }
 }
 
-/** Whether the value was refused, or is missing: that is a fault already. */
+/** Whether the value was refused or is missing, which is already a fault. */
 function isUnusable({ unusable, stored, assigned, table }: Node, { column, nullable }: Field): boolean {
   if (unusable.has(column)) return true;
   return !nullable && !stored && !assigned.has(column) && (table.defaults.get(column) ?? null) === null;
@@ -142,7 +142,7 @@ function isChanged(session: WriteSession, node: Node, field: Field): boolean {
   );
 }
 
-/** A check is reported at its field, beside what the body says of the record. */
+/** Faults of a check point to its field, beside other fields that the body gives. */
 function pointerOf({ assigned, pointer }: Node, { at, fields }: Check): string {
   const own = assigned.get(at.column)?.pointer;
   if (own !== undefined) return own;
@@ -155,7 +155,7 @@ export type Clock = () => Date;
 
 export type Stamp = ReturnType<typeof createStamp>;
 
-/** `author`: the name of the token; null without tokens. Without a clock, the database tells the time of generated fields. */
+/** `author`: the name of the token; null without tokens. If `clock` is undefined, the database sets generated times. */
 export function createStamp(clock: Clock | undefined, author: string | null) {
   let time: Date | undefined;
   return { author, now: (): Date => (time ??= clock?.() ?? new Date()), isByDatabase: clock === undefined };
@@ -171,7 +171,7 @@ function valueOf({ stamp, dialect }: Pick<WriteSession, 'stamp' | 'dialect'>, fi
 
 export const filledColumns = (columns: readonly Column[]) => ({
   made: columns.flatMap(({ field }) => (field && (field.generated ?? field.isNowByDefault) ? field : [])),
-  /** Columns that are filled when another one changes, and those of their folded texts. */
+  /** Columns to set when another column changes, and their case-folded columns. */
   stamped: columns.flatMap(({ name, field, folds }) => {
     const stamp = field ?? folds;
     const isStamp = stamp?.generated === 'updatedAt' || stamp?.generated === 'updatedBy';

@@ -1,4 +1,4 @@
-/** Each write is resolved as a whole, carried out in one transaction, and answered from it. */
+/** Each write is resolved as a whole, applied in one transaction, and read back inside it. */
 import { NO_CLIENT } from '../../edge/caller.ts';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import type { JsonObject } from '../../json/json.ts';
@@ -48,11 +48,11 @@ export type Writes = Pick<Store, 'create' | 'update' | 'upsert' | 'delete' | 'de
   insert(writer: Writer, records: Pick<CreateRequest, 'type' | 'items'>): Promise<void>;
 };
 
-/** Everything that a request writes has one time, however often its transaction is begun. */
+/** Reruns of a request's transaction reuse its stamp: the author, and the time of `now`. */
 type Stamped<R> = R & { readonly stamp: Stamp };
 
 export interface WriteOptions {
-  /** The model that fits the tables now: migrations by newer instances may change them at any time. */
+  /** The model, adapted to the current tables, which newer instances may migrate at any time. */
   readonly served: () => Model;
   readonly writeRows?: number | undefined;
   readonly clock?: Clock | undefined;
@@ -66,18 +66,18 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
 
   const stamped = <R extends Pick<WriteRequest, 'author' | 'dryRun'>>(request: R): Stamped<R> => ({
     ...request,
-    // A dry run has no statement that would tell the database's time.
+    // A dry run writes nothing, so the database supplies no time.
     stamp: createStamp(request.dryRun ? (clock ?? (() => new Date())) : clock, request.author),
   });
 
   type Given = Omit<Parameters<typeof createSession>[0], 'writer' | 'tables' | 'dialect'>;
-  /** Dry runs, and writes that read nothing, do not lock what they compare. */
+  /** Dry runs, and writes sent without BEGIN, need no row locks. */
   const sessionOf = (writer: Writer, { dryRun, ...given }: Given & Pick<WriteRequest, 'dryRun'>): WriteSession => {
     const locking = dryRun || writer === NO_WRITER ? unlocked : tables;
     return createSession({ writeRows, ...given, writer, tables: locking, dialect: dialect.name });
   };
 
-  /** A dry run only makes the plan. Unless `isSearched`, conflicting records are a ConstraintError that names none. */
+  /** A dry run only plans. `isSearched`: finds conflicting records first, since a ConstraintError names none. */
   async function write(writer: Writer, request: Stamped<Creation>, isSearched: boolean): Promise<WrittenRecords> {
     const { type, items, view, caller, unread = !view } = request;
     const session = sessionOf(writer, { ...request, records: items });
@@ -134,8 +134,8 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     return { identifier, body };
   }
 
-  // PostgreSQL writes a record without a transaction around it where nothing has to be read first. Statements that do not
-  // find what they expect do nothing: undefined is returned, and a transaction does the write, or says why not.
+  // On PostgreSQL, a write that needs no reads first is sent without BEGIN. If it does not find what it expects, it
+  // changes nothing and returns undefined; a transaction then repeats it, or reports the reason.
 
   const alone = async (...asked: Parameters<NonNullable<Driver['writeAlone']>>) =>
     driver.writeAlone?.(...asked).catch((error: unknown) => {
@@ -182,7 +182,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
   async function deleteFlat(request: RecordDeletion): Promise<Written | undefined> {
     const { type, view, identifier, precondition } = request;
     if (view.relations.length > 0 || precondition) return undefined;
-    // Nothing else may be deleted or unlinked together with the record.
+    // The DELETE must not delete or unlink other records.
     if (type.referrers.some(({ reference }) => reference.onDelete !== 'restrict')) return undefined;
     if (tables.joinsOf(type).length > 0) return undefined;
     const statement = tables.of(type).removeAlone(view.key, view);
@@ -190,7 +190,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     return row && { identifier, body: String(row[0]) };
   }
 
-  /** Finds the related records that the client's tags were made from: they are locked, too. */
+  /** Finds the related records that the client's ETags cover, to lock them too. */
   const shownTo = (writer: Writer, view: View, tagged: readonly number[]): FindShown | undefined =>
     view.relations.length > 0
       ? async () => {
@@ -207,7 +207,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
 
   const deletion = [reads, writeRows ?? Infinity, sessionOf] as const;
 
-  /** A write that broke a constraint was undone: it runs again, and first looks for the records in its way. */
+  /** After a constraint violation, runs `work` again with `isSearched`, to name the conflicting records. */
   async function transact<T>(
     { caller = NO_CLIENT, dryRun }: Pick<WriteRequest, 'caller' | 'dryRun'>,
     work: (writer: Writer, isSearched: boolean) => Promise<T>,
@@ -272,10 +272,10 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
               const written = await work(writer);
               return [answer(written), [written.deleted, written.affected]] as const;
             };
-            // No records are left to show: the counts are kept in place of identifiers.
+            // The key stores the two counts instead of identifiers.
             return runOnce(writer, key, first, (retried) => {
               const [deleted, affected] = retried.identifiers;
-              // An earlier release kept no counts.
+              // Keys of older releases lack counts.
               return deleted === undefined || affected === undefined ? again(retried) : answer({ deleted, affected });
             });
           }, asked.caller),
@@ -285,7 +285,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
   };
 }
 
-/** With more records, one statement for all of a type is cheaper. */
+/** Above this, one statement per type is cheaper. */
 const MOST_ALONE = 8;
 
 const isDeep = ({ relations }: View): boolean => relations.some(({ view }) => view.relations.length > 0);
@@ -301,7 +301,7 @@ function rowIn({
   return items.length === 1 && typeof identifier === 'number' ? rowOf(view.type, identifier) : undefined;
 }
 
-/** In the order of the descriptor; undefined if stored values are needed, as for checks. */
+/** Columns to set, with values; undefined if stored values are needed, as for checks. */
 function valuesIn(
   { type, raw, faults = [], mergePatch }: WriteRequest,
   body: JsonObject,
