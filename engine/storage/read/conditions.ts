@@ -1,4 +1,4 @@
-/** The joins of paths through to-one relations, and the SQL of conditions, which does not depend on their operands. */
+/** Builds joins for paths through to-one relations, and SQL for conditions, the same for all operands. */
 import { foldedValue } from '../../field-types/case-folding.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { JsonValue } from '../../json/json.ts';
@@ -10,13 +10,13 @@ import type { Dialect } from '../dialect.ts';
 import { comparedBy, fromTables, relatedRows, relatedTables, ROOT_ALIAS } from './views.ts';
 
 export interface PathSql {
-  /** The column as it is stored, and as it is read for `decode`. */
+  /** SQL for the stored column, and for the input of `decode`. */
   readonly stored: string;
   readonly read: string;
-  /** The column as it is ordered and compared. */
+  /** SQL for ordering and comparing. */
   readonly comparable: string;
   readonly nullable: boolean;
-  /** It is never null: the identifier of the listed record itself. */
+  /** The identifier of the listed record, which is never null. */
   readonly present: boolean;
   operand(value: JsonValue): SqlValue;
   decode(value: SqlValue): JsonValue;
@@ -24,7 +24,7 @@ export interface PathSql {
 
 export type JoinedTables = ReturnType<typeof createJoinedTables>;
 
-/** FROM of one statement: collects each join once. `root`: the alias of the table that the paths start at. */
+/** Builds FROM for a statement, with each join once. `root`: alias of the table where paths start. */
 export function createJoinedTables(type: RecordType, dialect: Dialect, root = ROOT_ALIAS) {
   const joins = new Map<string, { readonly alias: string; readonly sql: string }>();
   let sets = 0;
@@ -42,7 +42,7 @@ export function createJoinedTables(type: RecordType, dialect: Dialect, root = RO
 
   function path({ relations, type: target, field }: Path): PathSql {
     const last = relations.at(-1);
-    // A link that is stored in the row before is read there, without a join.
+    // A link stored in the preceding row needs no join.
     const column = field === undefined && last?.link.at === 'source' ? last.link.reference.column : undefined;
     const alias = row(column === undefined ? relations : relations.slice(0, -1));
     const named = (name: string): string => `${alias}.${dialect.quote(name)}`;
@@ -78,7 +78,7 @@ export interface SqlCondition {
   readonly values: readonly SqlValue[];
 }
 
-/** All of the conditions; empty SQL if there are none. */
+/** Joins conditions by AND; empty SQL if there are none. */
 export const all = (conditions: readonly SqlCondition[]): SqlCondition => joined(conditions, ' and ');
 export const any = (conditions: readonly SqlCondition[]): SqlCondition =>
   conditions.length === 0 ? { sql: '1 = 0', values: [] } : joined(conditions, ' or ');
@@ -89,7 +89,7 @@ function joined(conditions: readonly SqlCondition[], word: string): SqlCondition
   return { sql, values: conditions.flatMap(({ values }) => values) };
 }
 
-/** A comparison with null is neither true nor false to SQL; here it is false, and its negation true. */
+/** In SQL, a comparison with null is null; here it is false, and its negation true. */
 const not = ({ sql, values }: SqlCondition): SqlCondition => ({ sql: `(${sql}) is not true`, values });
 
 export const shapeOfConditions = (conditions: readonly Filter[]): string => conditions.map(shapeOf).join(',');
@@ -118,7 +118,7 @@ function boundBy(condition: ValueFilter | SetCount, dialect: Dialect): readonly 
   return [...(rangeOf(condition) ?? []), ...operandsOf(condition.operator, condition.value)].map(operand);
 }
 
-/** The range of texts that begin like the pattern, so that an index that ignores case can serve it: LIKE itself uses none. */
+/** The range of strings with the pattern's prefix, so that a case-insensitive index can serve it: LIKE uses none. */
 const rangeOf = (condition: ValueFilter | SetCount): ReturnType<typeof rangeOfPattern> =>
   condition.kind === 'value' && condition.operator === 'like' && condition.path.field?.caseless === true
     ? rangeOfPattern(String(condition.value))

@@ -1,4 +1,4 @@
-/** The statements of lists and summaries. They depend on the query's shape, not on its values. */
+/** Compiles statements for lists and summaries, which depend on the query's shape, not its values. */
 import type { ColumnType, SqlValue } from '../../field-types/field-type.ts';
 import { integer } from '../../field-types/integer.ts';
 import type { JsonObject, JsonValue } from '../../json/json.ts';
@@ -20,7 +20,7 @@ import {
 } from './conditions.ts';
 import { createDeepLimit, limitedJson, recordJson, ROOT_ALIAS } from './views.ts';
 
-/** Stands for a long text: JSON never contains this character. */
+/** Replaces long JSON, which never contains this character. */
 export const LONG_MARK = '\u0002';
 export const MAX_BRIEF_BYTES = 64 * 1024;
 
@@ -35,7 +35,7 @@ export function shapeOf({ view, filters, order, cursor, offset }: ListQuery): st
 const selectSql = (columns: string, from: string, where: SqlCondition): string =>
   `select ${columns} from ${from}${where.sql === '' ? '' : ` where ${where.sql}`}`;
 
-/** Statements are bound to `values`, limit and offset, and those of counts to `filterValues`. */
+/** Statements bind `values`, limit and offset; counts bind `filterValues`. */
 export function compileList(query: ListQuery, dialect: Dialect) {
   const { view, order, cursor, offset } = query;
   const { type } = view;
@@ -65,7 +65,7 @@ export function compileList(query: ListQuery, dialect: Dialect) {
     return `${selectSql(columns.join(', '), from, where)} order by ${orderBy} ${dialect.limit}`;
   };
 
-  /** Sorts identifiers alone, and joins the rows of the page, so that sorting moves no texts. */
+  /** Sorts only identifiers, then joins the rows of the page, so that sorting moves no JSON. */
   function late(columns: readonly string[], reads: readonly string[]): string {
     const { words, inOrder } = dialect.joined;
     const keys = paths.map(({ comparable }, index) => `${comparable} as o${index}$`);
@@ -79,11 +79,11 @@ export function compileList(query: ListQuery, dialect: Dialect) {
   const orderValuesIn = orderReader(query);
   const reads = orderValuesIn ? [] : paths.map(({ read }) => read);
   const json = `${limitedJson(view, dialect)} as text$`;
-  // An index that gives the order finds the rows of the page; the JSON of rows that are skipped must not be built.
+  // If an index gives the order, no sort is needed; but skipped rows must not build JSON.
   const isDirect = servedByIndex(query) && offset === 0;
   const page: Statement = { sql: isDirect ? ordered([json, ...reads]) : late([json], reads) };
   const long = `octet_length(text$) > ${MAX_BRIEF_BYTES}`;
-  // Without this LIMIT and WHERE, SQLite would build the text each time that the outer SELECT names it.
+  // This LIMIT and WHERE keep SQLite from building the JSON each time that the outer SELECT names it.
   const texts = isDirect ? page.sql : `${page.sql} limit -1`;
   const brief = `select case when ${long} then '${LONG_MARK}' else text$ end from (${texts}) where text$ is not null`;
   const identifiers: Statement = { sql: ordered([identifier]) };
@@ -91,11 +91,11 @@ export function compileList(query: ListQuery, dialect: Dialect) {
   const behind = selectSql('1', from, all([filters, cursorCondition(query, paths, true)]));
   const isBrief = dialect.readsRowsAtOnce && orderValuesIn !== undefined;
   return {
-    /** The JSON texts, and the order values if the texts do not show them. */
+    /** The JSON, and the order values if the JSON lacks them. */
     page,
-    /** The texts with LONG_MARK in place of long ones; missing if rows one by one cost no more. */
+    /** The JSON, or LONG_MARK if it is long; missing if rows one by one cost no more. */
     brief: isBrief ? { sql: brief } : undefined,
-    /** The page and the total. Bound: as the page, and `filterValues`. */
+    /** Page and total. Bound: as the page, and `filterValues`. */
     counted:
       orderValuesIn &&
       dialect.counted?.(page, count, { values: where.values.length + 2, isFirstPage: cursor === undefined }),
@@ -106,7 +106,7 @@ export function compileList(query: ListQuery, dialect: Dialect) {
     count,
     estimate: { sql: estimate },
     newest: { sql: `select coalesce(max(${id}), 0) from ${table}` },
-    /** Answers a row if there is a record on the other side of the cursor. Bound: `behindValues`. */
+    /** Returns a row if a record is on the other side of the cursor. Bound: `behindValues`. */
     behind: { sql: `${behind} limit 1` },
     limit: createDeepLimit(view, identifiers.sql, dialect),
     filterValues: (asked: ListQuery) => valuesOf(asked.filters, dialect),
@@ -125,7 +125,7 @@ function orderReader({ view, order }: ListQuery): ((record: string) => readonly 
     ({ path: { relations, field } }) => relations.length === 0 && (field === undefined || fields.includes(field)),
   );
   if (!isShown || !type.identifier.inRecord) return undefined;
-  // The identifier is the first key, so that the record need not be parsed.
+  // The identifier is the first key: avoid parsing.
   if (order.every(({ path }) => path.field === undefined))
     return (record) => order.map(() => Number.parseInt(record.slice(record.indexOf(':') + 1), 10));
   return (record) => {
@@ -134,17 +134,17 @@ function orderReader({ view, order }: ListQuery): ((record: string) => readonly 
   };
 }
 
-// A cursor is a condition: a record comes after it (or before it) in an order with nulls and directions.
+// A cursor is a condition: the record comes after (or before) it in an order with nulls and directions.
 
 interface Key {
   readonly path: PathSql;
   /** The direction of reading: reversed for `before`. */
   readonly descending: boolean;
-  /** The cursor's value as it is bound; null where the record had none. */
+  /** The bound value of the cursor; null if the record had none. */
   readonly operand: SqlValue;
 }
 
-/** Beyond in the first key, or equal and beyond in the second, and so on. `behind`: the cursor's record and its other side. */
+/** Beyond in the first key, or equal and beyond in the second, etc. `behind`: the cursor's record and its other side. */
 function cursorCondition({ order, cursor }: ListQuery, paths: readonly PathSql[], behind = false): SqlCondition {
   if (!cursor) return { sql: '', values: [] };
   const backwards = (cursor.direction === 'before') !== behind;
@@ -159,7 +159,7 @@ function cursorCondition({ order, cursor }: ListQuery, paths: readonly PathSql[]
   });
   if (behind) alternatives.push(all(keys.map(equal)));
   const [first] = keys;
-  // The chain of ORs alone would scan; the bound of the first key lets its index start at the right place.
+  // The ORs would cause a scan; this bound lets an index of the first key start at the cursor.
   const bound = first && keys.length > 1 ? notBefore(first) : undefined;
   return bound ? all([bound, any(alternatives)]) : any(alternatives);
 }
@@ -167,7 +167,7 @@ function cursorCondition({ order, cursor }: ListQuery, paths: readonly PathSql[]
 const equal = ({ path: { comparable }, operand }: Key): SqlCondition =>
   operand === null ? { sql: `${comparable} is null`, values: [] } : { sql: `${comparable} = ?`, values: [operand] };
 
-/** Null comes before every value ascending, and after it descending; undefined if nothing can lie beyond. */
+/** Nulls come first in ascending order, last in descending order; undefined if no value can lie beyond. */
 function strictlyBeyond({ path: { comparable, nullable }, descending, operand }: Key): SqlCondition | undefined {
   if (operand === null) return descending ? undefined : { sql: `${comparable} is not null`, values: [] };
   if (!descending) return { sql: `${comparable} > ?`, values: [operand] };
@@ -179,9 +179,9 @@ function notBefore({ path: { comparable, nullable }, descending, operand }: Key)
   return { sql: `${comparable} ${descending ? '<=' : '>='} ?`, values: [operand] };
 }
 
-// A list is heavy, and may take long, unless an index serves both its order and its filters.
+// A list is heavy, so it may take long, unless an index serves its order and filters.
 
-/** Rows that an index finds and that are skipped: a few milliseconds. */
+/** Skipping this many index rows takes a few milliseconds. */
 const MAX_SKIPPED_ROWS = 10_000;
 const RANGES: ReadonlySet<string> = new Set(['lt', 'lte', 'gt', 'gte']);
 
@@ -189,7 +189,7 @@ type IndexedColumn = Field | Relation | 'identifier';
 
 type ListShape = Pick<ListQuery, 'filters' | 'order' | 'offset'> & { readonly view: Pick<View, 'type'> };
 
-/** Whether an index gives all records in order, or the database has to sort. */
+/** Whether an index gives all records in order, without a sort. */
 export const servedByIndex = (list: Pick<ListShape, 'view' | 'order'>): boolean =>
   !isHeavy({ ...list, filters: [], offset: 0 });
 
@@ -203,7 +203,7 @@ export function isHeavy({ view: { type }, filters, order, offset }: ListShape): 
   const fixed = new Set(conditions.flatMap(({ column, isRange }) => (isRange ? [] : column)));
   const ordered = terms.filter((column) => column === undefined || !fixed.has(column));
   if (!conditions.every(({ column, isRange }) => !isRange || column === ordered[0])) return true;
-  // An index serves the list if it begins with the fixed columns, in any order, and goes on with the ordered ones.
+  // An index serves the list if it begins with the fixed columns, in any order, followed by the ordered columns.
   return !indexesOf(type).some(
     (columns) =>
       columns.length === fixed.size + ordered.length &&
@@ -228,7 +228,7 @@ function findsFew({ indexes }: RecordType, filter: Filter): boolean {
   );
 }
 
-/** `isRange`: else the column is equal to one value, or null. Undefined if no index helps. */
+/** `isRange`: false if the column equals a value, or is null. Undefined if no index helps. */
 function conditionOf(filter: Filter): { readonly column: IndexedColumn; readonly isRange: boolean } | undefined {
   if (filter.kind !== 'value') return undefined;
   const { path, operator, value } = filter;
@@ -241,7 +241,7 @@ function conditionOf(filter: Filter): { readonly column: IndexedColumn; readonly
 function columnOf({ relations: [relation, ...others], field }: Path): IndexedColumn | undefined {
   if (relation) return others.length === 0 && !field && relation.link.at === 'source' ? relation : undefined;
   if (!field) return 'identifier';
-  // Its indexes ignore case if the tables keep the folded text.
+  // Indexes ignore case if the tables have a case-folded column.
   return field.caseless === (field.folded !== undefined) ? field : undefined;
 }
 
@@ -249,7 +249,7 @@ function columnOf({ relations: [relation, ...others], field }: Path): IndexedCol
 
 interface GroupColumn {
   readonly computed: readonly string[];
-  /** SQL of its JSON text, and of what it is ordered by. */
+  /** SQL for its JSON, and for ORDER BY. */
   readonly json: string;
   readonly ordered: string;
 }
@@ -264,7 +264,7 @@ export function shapeOfSummary({ type, filters, keys, measures, order }: Summary
 const typeOf = ({ field }: Path, { name }: Dialect): ColumnType =>
   field ? columnType(field, name) : integer.columns[name];
 
-/** Groups are equal by what is compared; of equal values that are written differently, one is shown. */
+/** Groups by the compared value; of different spellings, the group shows one. */
 function keyColumn({ path, period, shown }: GroupKey, index: number, source: JoinedTables, dialect: Dialect) {
   const [group, text] = [`k${index}$`, `s${index}$`];
   const { stored, comparable } = source.path(path);
@@ -309,7 +309,7 @@ function measureColumn({ aggregate, path }: Measure, index: number, source: Join
   return { computed: [`${computed} as ${alias}`], json: jsonOptional(type.json(alias)), ordered: orderOf(alias) };
 }
 
-/** `page`: the groups as JSON texts. Bound: the values of the filters; by `page`, limit and offset as well. */
+/** `page`: the groups as JSON. Bound: filter values; for `page`, also limit and offset. */
 export function compileSummary(query: SummaryQuery, dialect: Dialect): Readonly<Record<'page' | 'count', Statement>> {
   const { type, filters, keys, measures, order } = query;
   const source = createJoinedTables(type, dialect);
@@ -319,7 +319,7 @@ export function compileSummary(query: SummaryQuery, dialect: Dialect): Readonly<
   };
   const where = sqlOf(filters, source, dialect).sql;
   const from = `from ${source.from} ${source.joins()}${where === '' ? '' : ` where ${where}`}`;
-  // The keys come first, so that GROUP BY can number them.
+  // Keys come first, as GROUP BY refers to them by number.
   const groups = columns.keys.map(({ computed: [group = ''] }) => group);
   const others = [
     ...columns.keys.flatMap(({ computed }) => computed.slice(1)),

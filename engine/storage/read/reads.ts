@@ -1,4 +1,4 @@
-/** Reads of records: each returns JSON text that the database puts together, from one snapshot. */
+/** Reads records: each read returns JSON that the database builds from one snapshot. */
 import type { CountMode } from '../../descriptor/descriptor.ts';
 import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
@@ -14,7 +14,7 @@ import { valuesOf } from './conditions.ts';
 import { compileList, compileSummary, isHeavy, LONG_MARK, MAX_BRIEF_BYTES, shapeOf, shapeOfSummary } from './lists.ts';
 import { createDeepLimit, createFindViewRows, limitedJson, MARK, ROOT_ALIAS, tooMany } from './views.ts';
 
-/** Rows of a page that are read as a whole and charged afterwards: SQLite reads rows one by one at twice the price. */
+/** Maximum rows of a page to read at once and charge afterwards: on SQLite, rows one by one cost twice as much. */
 const MAX_UNCHARGED_ROWS = (16 * 1024 * 1024) / MAX_BRIEF_BYTES;
 
 export interface Reads extends Pick<Store, 'get' | 'page' | 'stream' | 'summary'> {
@@ -36,7 +36,7 @@ function compileView(view: View, dialect: Dialect) {
   return {
     record: { sql: `${select} = ?` },
     limit: createDeepLimit(view, 'select cast(? as bigint)', dialect),
-    // Bound: JSON array of identifiers. A join with the array would not always find the records by their identifiers.
+    // Bound: JSON array of identifiers. A join with the array might not use the primary key.
     some: { sql: `select (${select} = listed$.value) from ${dialect.listed} order by listed$.key` },
     limitOfSome: createDeepLimit(view, `select value from ${dialect.listed}`, dialect),
   };
@@ -48,7 +48,7 @@ export function createReads(driver: Driver): Reads {
   const lists = createShapeCache((query: ListQuery) => compileList(query, dialect));
   const summaries = createShapeCache((query: SummaryQuery) => compileSummary(query, dialect));
   const viewOf = memoized((view: View) => views(`${view.type.statementKey}|${view.key}`, view));
-  /** A list with the values of one query. `keys`: equal for queries with the same total, by how they are counted. */
+  /** A list with the values of one query. `keys`, by count mode: equal for queries with the same total. */
   const boundOf = memoized((query: ListQuery) => {
     const shape = shapeOf(query);
     const list = lists(shape, query);
@@ -67,7 +67,7 @@ export function createReads(driver: Driver): Reads {
 
   const totalsNow = rememberedTotals(driver.version);
 
-  /** Whether a list takes so long that it must not be read between the requests. */
+  /** Whether a list takes too long to be read between requests. */
   const isLong = async ({ isHeavy: heavy, list, keys }: BoundList, count: CountMode): Promise<boolean> =>
     heavy ||
     (count === 'exact' &&
@@ -98,7 +98,7 @@ export function createReads(driver: Driver): Reads {
     return (await reader.column(list.identifiers, [...values, query.limit ?? Number.MAX_SAFE_INTEGER, 0])).map(Number);
   }
 
-  /** `least`: records that were found already, below which no estimate may be. */
+  /** `least`: records found already, the minimum of an estimate. */
   async function totalOf(reader: Reader, { list, filterValues }: BoundList, count: CountMode, least = 0) {
     if (count === 'estimated') {
       const { rows, isCheap } = dialect.estimate.read((await reader.get(list.estimate, filterValues)) ?? []);
@@ -107,7 +107,7 @@ export function createReads(driver: Driver): Reads {
     return Number(await reader.value(list.count, filterValues));
   }
 
-  /** The records of a page, and one more if another page follows. `rows`: for the order values, if the texts lack them. */
+  /** The records of a page, and one more if a page follows. `rows`: for order values that the JSON lacks. */
   async function readRows(reader: Reader, asked: BoundList, count: CountMode, caller: Caller) {
     const { list, query, values, filterValues } = asked;
     const { limit = 0, offset } = query;
@@ -124,7 +124,7 @@ export function createReads(driver: Driver): Reads {
     const rows = await (list.counted && count === 'exact'
       ? reader.all(list.counted, [...bound, ...filterValues], onRow)
       : reader.all(list.page, bound, onRow));
-    // The total follows the records, in a row without text.
+    // The total follows the records, in a row without JSON.
     const texts = rows.flatMap(([text]) => (text === null ? [] : [text as string]));
     return { texts, rows, counted: texts.length < rows.length ? Number(rows.at(-1)?.[1]) : undefined };
   }
@@ -161,7 +161,7 @@ export function createReads(driver: Driver): Reads {
       first: hasPrevious && hasRecords ? list.orderValues(records[first] ?? '', rows?.[first]) : undefined,
       last: (isBackwards || hasMore) && hasRecords ? list.orderValues(records[last] ?? '', rows?.[last]) : undefined,
       hasPrevious,
-      // The record of the cursor may have been deleted since.
+      // The cursor's record may have been deleted.
       hasNext: isBackwards ? (await reader.value(list.behind, list.behindValues(query))) !== undefined : hasMore,
     };
   }
@@ -169,7 +169,7 @@ export function createReads(driver: Driver): Reads {
   async function readGroups(reader: Reader, query: SummaryQuery, count: CountMode, caller: Caller): Promise<Summary> {
     const { page, count: counting } = summaries(shapeOfSummary(query), query);
     const values = valuesOf(query.filters, dialect);
-    // A whole summary is read from its first group, to know whether there are too many.
+    // A summary without limit reads from the first group, to detect too many groups.
     const { limit = MAX_GROUPS, offset } = query.limit === undefined ? { offset: 0 } : query;
     const bound = [...values, limit + 1, offset];
     const texts = (await reader.column(page, bound, charging(caller))) as readonly string[];
@@ -224,7 +224,7 @@ export function createReads(driver: Driver): Reads {
         caller,
         query.limit === undefined || count === 'none',
       ),
-    // On SQLite, a record is read without a promise: that is a tenth of what the request costs.
+    // On SQLite, this reads a record without a promise, which would cost a tenth of the request.
     get: (view, identifier, caller = NO_CLIENT) => {
       const { record: statement, limit } = viewOf(view);
       if (limit) return driver.read((reader) => record(reader, view, identifier, caller), caller);
@@ -238,7 +238,7 @@ export function createReads(driver: Driver): Reads {
       const { limit, counted } = bound.list;
       const isSingle =
         limit === undefined && query.cursor?.direction !== 'before' && (count !== 'exact' || counted !== undefined);
-      // The snapshot of a search may be older than what is remembered.
+      // A search's snapshot may be older than the remembered totals.
       if (await isLong(bound, count))
         return driver.scan((reader) => readPage(reader, bound, count, caller), caller, isSingle);
       return driver.read((reader) => readPage(reader, bound, count, caller, totalsNow()), caller, isSingle);
@@ -262,7 +262,7 @@ export function createReads(driver: Driver): Reads {
 
 const MAX_TOTALS = 1000;
 
-/** Totals that hold until something is committed: counting a table costs ten times as much as reading a page. */
+/** Remembers totals until the next commit, since counting a table costs ten times as much as reading a page. */
 function rememberedTotals(version: Driver['version']): () => Map<string, number> {
   let known = new Map<string, number>();
   let seen: unknown;
@@ -279,7 +279,7 @@ const TOO_MANY_GROUPS = {
   message: `There are more than ${MAX_GROUPS} groups; ask for some of them with _cnd[limit], filter the records, or group by less`,
 };
 
-/** Throws `too-many-related` if one of the texts is a mark; see `limitedJson`. */
+/** Throws `too-many-related` if a string starts with MARK; see `limitedJson`. */
 function refuseMarked(view: View, texts: readonly (string | null)[]): void {
   const marked = texts.find((text) => text?.startsWith(MARK));
   if (marked === undefined || marked === null) return;
@@ -288,10 +288,10 @@ function refuseMarked(view: View, texts: readonly (string | null)[]): void {
   throw tooMany(view, path, `more than ${what} of ${view.type.name} ${identifier}`);
 }
 
-/** Characters of a record that is not charged: most are shorter. */
+/** Longer records are charged; most are shorter. */
 export const UNCHARGED_CHARS = 16 * 1024;
 
-/** Charges each text to the caller's budget as it is received, so that a page that is too long is never in memory. */
+/** Charges each record to the caller's budget when it arrives, so that a page that is too long is never in memory. */
 function charging(caller: Caller): (text: SqlValue) => void {
   const { most } = caller;
   let total = 0;
@@ -300,7 +300,7 @@ function charging(caller: Caller): (text: SqlValue) => void {
     const { length } = String(text);
     total += length;
     longest = Math.max(longest, length);
-    // The longest record does not count: a single one is always answered, and the last may be beyond the page.
+    // The longest record does not count: a single record is always returned, and the last may follow the page.
     if (total - longest > most) throw answerTooLong();
     caller.take(COPIES_OF_TEXT * length);
   };

@@ -1,4 +1,4 @@
-/** The SQL of a record's JSON text in a view, and of the limits on how much related records it may show. */
+/** Builds the SQL for a record's JSON in a view, and for the limits on its related records. */
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { createShapeCache } from '../../memo.ts';
 import {
@@ -16,7 +16,7 @@ import { columnType } from '../columns.ts';
 import { type Dialect, jsonObject, jsonOptional } from '../dialect.ts';
 import type { Reader, Statement } from '../driver.ts';
 
-/** The alias of the listed type's own table. Every alias has a `$`, which no name of a field or table may have. */
+/** The alias of the listed type's table. Every alias has a `$`, which names of fields and tables must not have. */
 export const ROOT_ALIAS = 't$';
 
 export function recordJson({ type, fields, relations, openKeys }: View, alias: string, dialect: Dialect): string {
@@ -68,7 +68,7 @@ export function relatedTables(relation: Relation, parent: string, child: string,
   };
 }
 
-/** FROM and WHERE of these tables, with `joins` added. CROSS JOIN keeps SQLite from reordering the tables. */
+/** The FROM and WHERE clauses; `joins` follow the tables. CROSS JOIN keeps SQLite from reordering. */
 export const fromTables = ({ tables, conditions }: Joined, joins = ''): string =>
   `${tables.join(' cross join ')}${joins} where ${conditions.join(' and ')}`;
 
@@ -90,15 +90,15 @@ export function comparedBy(field: Field, named: (column: string) => string, { na
   return columnType(field, name).comparable(named(field.column));
 }
 
-// Limits: the rows and bytes of sets are counted before their JSON is put together, in the same statement.
+// Limits: one statement counts the rows and bytes of sets before it builds their JSON.
 
-/** Begins the text in place of a record that shows too much. JSON never contains this character. */
+/** Starts the string that replaces a record over a limit. JSON never contains it. */
 export const MARK = '\u0001';
-/** Smaller sets are not measured, so that usual records cost nothing more. */
+/** Records whose sets are all smaller are not measured, to save time. */
 const UNCOUNTED_ROWS = 16;
 const VALUE_BYTES = 16;
 
-/** The JSON text of the record at ROOT_ALIAS, or `MARK identifier,index of the relation,what is too much`. */
+/** The JSON of the record at ROOT_ALIAS; over a limit, MARK and `identifier,relation index,limit`. */
 export function limitedJson(view: View, dialect: Dialect): string {
   const json = recordJson(view, ROOT_ALIAS, dialect);
   const sets = view.relations.flatMap(({ relation }, index) => {
@@ -117,7 +117,7 @@ export function limitedJson(view: View, dialect: Dialect): string {
   return `coalesce(case when ${isLarge.join(' or ')} then '${MARK}' || ${identifier} || ',' || ${excess} end, ${json})`;
 }
 
-/** SQL: the index of the relation where the sum of amounts exceeds `most`, with `most` and `what`; null if none. */
+/** SQL for `index,most what` of the first relation where the running total exceeds `most`; null if none. */
 function firstBeyond(
   amounts: readonly { readonly index: number; readonly amount: string }[],
   most: number,
@@ -134,10 +134,10 @@ function firstBeyond(
 const countSql = (rows: string, most: number): string =>
   `(select count(*) from (select 1 from ${rows} limit ${most + 1}) as counted$)`;
 
-/** SQL: about how many bytes a relation takes: those of the texts, and VALUE_BYTES for each key and other value. */
+/** SQL for the approximate bytes of a relation and of the relations within it. */
 function bytesOf(relation: Relation, view: View, parent: string, dialect: Dialect): string {
   const child = aliasOf(relation, parent);
-  // SQLite knows the length of a stored text without reading it.
+  // SQLite computes octet_length without reading the value.
   const lengthOf = (name: string, sqlType: string): string => {
     const column = `${child}.${dialect.quote(name)}`;
     return `coalesce(octet_length(${sqlType === 'json' ? `cast(${column} as text)` : column}), 0)`;
@@ -153,7 +153,7 @@ function bytesOf(relation: Relation, view: View, parent: string, dialect: Dialec
   return `(select coalesce(sum(${row}), 0) from ${relatedRows(relation, parent, child, dialect)})`;
 }
 
-/** The fault names the parameter that chose the relation, or else the relation. */
+/** The fault names the parameter that chose the relation, if any. */
 export function tooMany(view: View, path: string, what: string): Problem {
   const message =
     `"${path}" leads to ${what}: leave it out with include=, or show less of it with fields=; ` +
@@ -171,7 +171,7 @@ const pathsOf = (
     return [{ relations, type: related.type }, ...pathsOf(related, relations)];
   });
 
-/** FROM and WHERE of the rows on a path from ROOT_ALIAS: its relations lead to the aliases `d0$`, `d1$` and so on. */
+/** Builds FROM and WHERE for a path from ROOT_ALIAS, whose steps have the aliases `d0$`, `d1$` etc. */
 function pathRows(relations: readonly Relation[], root: Joined, dialect: Dialect): string {
   const steps = relations.map((relation, index) =>
     relatedTables(relation, index === 0 ? ROOT_ALIAS : `d${index - 1}$`, `d${index}$`, dialect),
@@ -182,7 +182,7 @@ function pathRows(relations: readonly Relation[], root: Joined, dialect: Dialect
   });
 }
 
-/** Makes the check that throws `too-many-related`; undefined for one level. `identifiers`: a SELECT of the records shown. */
+/** Makes the check that throws `too-many-related`; undefined without nesting. `identifiers`: SELECT of shown records. */
 export function createDeepLimit(compiledFor: View, identifiers: string, dialect: Dialect) {
   const { table, identifier } = compiledFor.type;
   const asked = `${ROOT_ALIAS}.${dialect.quote(identifier.column)} in (${identifiers})`;
@@ -208,10 +208,10 @@ export interface ViewRow {
   readonly identifier: number;
 }
 
-/** The limit of a relation grows with up to this many records: what they lead to is held in memory and locked. */
+/** Caps the factor of the limit for batches, since the found rows are held in memory and locked. */
 const MAX_LOCKED_RECORDS = 10;
 
-/** Finds the related records that preconditions lock; undefined if a relation leads to more than answers may show. */
+/** Finds the related records that preconditions lock; undefined if a relation has too many. */
 export function createFindViewRows(dialect: Dialect) {
   const statementOf = createShapeCache((view: View) => viewRowsStatement(view, dialect));
   return async (
@@ -229,7 +229,7 @@ export function createFindViewRows(dialect: Dialect) {
   };
 }
 
-/** Answers rows of an index in `pathsOf` and an identifier. Bound: JSON array of identifiers. */
+/** Returns pairs: index in `pathsOf`, identifier. Bound: JSON array of identifiers. */
 function viewRowsStatement(view: View, dialect: Dialect): Statement {
   const { quote } = dialect;
   const { table, identifier } = view.type;
