@@ -1,13 +1,13 @@
-/** JSON Schemas of request bodies, with what messages need. */
+/** JSON Schemas of request bodies, with keywords for messages. */
 import { type ItemShape, withoutNull } from '../field-types/field-type.ts';
 import type { JsonObject } from '../json/json.ts';
 import { type BodyWriting, changeSchema, creationSchema, relatedSchema, valueSchema } from '../model/bodies.ts';
 import type { RecordType, Relation, Variant } from '../model/model.ts';
 
 export const EXPECTED = 'x-expected';
-/** The name of a relation that can only link, for the message about a missing identifier. */
+/** A relation that can only link, for the message about a missing identifier. */
 export const LINK_ONLY = 'x-link-only';
-/** The value must match the shared schema of this name. With $ref, Ajv would compile all connected types at once. */
+/** Name of a shared schema to match. With $ref, Ajv would compile all connected types at once. */
 export const RECORD = 'x-record';
 
 const typeId = (type: RecordType): string => `record:${encodeURIComponent(type.name)}`;
@@ -25,7 +25,7 @@ export const createSchema = (type: RecordType, { fields }: Variant): JsonObject 
   ...AN_OBJECT,
 });
 
-/** The shared schemas: one for each type, and one for each relation that is limited to some fields. */
+/** The shared schemas: one for each type, and for each relation limited to some fields. */
 export function sharedSchemas(type: RecordType): readonly (readonly [name: string, schema: JsonObject])[] {
   const restricted = [...type.relations.values()].filter(isRestricted);
   const all = [
@@ -62,7 +62,7 @@ const WRITING: BodyWriting = {
   },
   refused: false,
   about: ({ toMany }) => (toMany ? { [EXPECTED]: 'an array with the whole new set' } : {}),
-  // Ajv would report the faults of both branches of an `anyOf`.
+  // With `anyOf`, Ajv would report faults of both branches.
   orNull: (schema) => ({ if: { type: 'null' }, else: schema }),
   linkedOr: ({ identifier: { name } }, keys) => ({
     if: { required: [name], properties: { [name]: { type: 'integer' } } },
@@ -78,7 +78,7 @@ export const fieldSchema = (field: ItemShape): JsonObject =>
     return lengthFirst({ ...withoutNull(schema), [EXPECTED]: isAny ? `${expected} but null` : expected });
   });
 
-/** Patterns and formats only read texts of limited length. */
+/** Checks maxLength before patterns and formats. */
 function lengthFirst({ pattern, format, ...schema }: JsonObject): JsonObject {
   const then = { ...(pattern === undefined ? {} : { pattern }), ...(format === undefined ? {} : { format }) };
   const { maxLength } = schema;

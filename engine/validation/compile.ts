@@ -1,4 +1,4 @@
-/** Validators of bodies. Faults say where, what was expected, and the nearest valid name. */
+/** Compiles validators of bodies. Faults have a pointer, the expected value, and the nearest valid name. */
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { createAjv } from '../field-types/ajv-keywords.ts';
 import {
@@ -34,7 +34,7 @@ export type TypeValidators = Readonly<Record<'create' | 'update' | 'upsert', (va
 
 const errorsWithin = new WeakMap<object, readonly ErrorObject[]>();
 
-/** Each validator is compiled at its first body, so that hundreds of types start quickly. */
+/** Compiles each validator at its first body, so that hundreds of types start quickly. */
 export function createValidators(model: Model): (type: RecordType) => TypeValidators {
   const ajv = createAjv({ verbose: true, strictRequired: false, strictTypes: false });
   ajv.addVocabulary([EXPECTED, LINK_ONLY]);
@@ -67,7 +67,7 @@ export function createValidators(model: Model): (type: RecordType) => TypeValida
   });
 }
 
-/** `mayBeNull`: an upsert may send null as the identifier, which its client does not know. */
+/** `mayBeNull`: an upsert may send null as the unknown identifier. */
 function validator(
   type: RecordType,
   validateOf: (record: BodyRecord) => ValidateFunction,
@@ -82,7 +82,7 @@ function validator(
       // An item that is not a record has no other faults.
       const whole = before.filter((fault) => 'pointer' in fault && fault.pointer === pointer);
       const validate = validateOf(record);
-      // Ajv stores errors on the function: they are read before it runs again.
+      // Ajv stores errors on the function: read them before it runs again.
       const errors = (whole.length === 0 && !validate(body) && validate.errors) || [];
       const own = errors.length === 0 ? [] : faultsOf(errors, pointer, all.length < MAX_ERRORS);
       const found = [...before, ...own, ...otherIdentifier(type, record, mayBeNull)];
@@ -108,7 +108,7 @@ export function byRecord(records: readonly BodyRecord[], faults: readonly Fault[
   return (pointer) => within.get(pointer) ?? [];
 }
 
-/** In Ajv's order; several may be about one location. Suggestions are only worked out if `suggests`. */
+/** Returns faults in Ajv's order, maybe several for a location. `suggests`: with suggestions. */
 export function faultsOf(errors: readonly ErrorObject[], prefix = '', suggests = true): readonly Fault[] {
   const faults: Fault[] = [];
   for (const [error, path] of unfolded(errors, prefix)) {
@@ -118,7 +118,7 @@ export function faultsOf(errors: readonly ErrorObject[], prefix = '', suggests =
   return faults;
 }
 
-/** The errors with their paths. An error of a nested record is replaced by those within it. */
+/** Yields errors with paths, and the inner errors instead of the error of a nested record. */
 function* unfolded(errors: readonly ErrorObject[], prefix: string): Generator<readonly [ErrorObject, path: string]> {
   for (const error of errors) {
     const path = prefix + error.instancePath;
@@ -130,7 +130,7 @@ function* unfolded(errors: readonly ErrorObject[], prefix: string): Generator<re
 type Wording = (error: ErrorObject, path: string, suggests: boolean) => Fault | undefined;
 
 const wordings: Readonly<Record<string, Wording>> = {
-  // Ajv reports `if` besides the errors of the branch, which say more.
+  // Ajv reports `if` besides the more specific errors of the branch.
   if: () => undefined,
   additionalProperties: ({ params, parentSchema }, path, suggests) => {
     const key = String(params['additionalProperty']);
@@ -184,11 +184,11 @@ interface Findings {
   readonly forbidden: Fault[];
   readonly unknown: Fault[];
   readonly linkOnly: Map<string, Fault>;
-  /** By pointer of an object, the names that it may hold. */
+  /** Allowed names of each object, by pointer. */
   readonly names: Map<string, () => readonly string[]>;
 }
 
-/** Problem: `forbidden`, for what the client may see but not write. */
+/** Throws `forbidden` if the client may see but not write a value. */
 export function validatedFor<R extends BodyRecord>(
   rights: Rights,
   type: RecordType,
@@ -209,7 +209,7 @@ export function validatedFor<R extends BodyRecord>(
   return { faults: own.length === 0 ? faults : inDocumentOrder([...faults, ...own], documentOf(records)), isHidden };
 }
 
-/** Suggestions name nothing hidden. Where the client can only link, keys that a new record requires may be missing. */
+/** Suggests only visible names. Where the client can only link, omits faults for missing keys of new records. */
 function inVisibleWords(fault: Fault, { linkOnly, names }: Findings): readonly Fault[] {
   if (!('pointer' in fault)) return [fault];
   const slash = fault.pointer.lastIndexOf('/');
@@ -221,7 +221,7 @@ function inVisibleWords(fault: Fault, { linkOnly, names }: Findings): readonly F
   return [unknownKey(fault.pointer, key, didYouMean(key, known()))];
 }
 
-/** The body without the keys that name a relation which the client may not see. */
+/** The body without relations that the client may not see. */
 function visiblePart(found: Findings, type: RecordType, fields: readonly Field[], body: JsonObject, pointer: string) {
   const relations = relationsFor(found.rights, type);
   const known = (): readonly string[] => [

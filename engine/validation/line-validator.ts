@@ -1,4 +1,4 @@
-/** Validates the lines of an export: records as for create, but with read-only fields. */
+/** Validates lines of an export: records as for create, plus read-only fields. */
 import { createAjv } from '../field-types/ajv-keywords.ts';
 import { escapeStep, type JsonObject, onePerLocation } from '../json/json.ts';
 import { memoized } from '../memo.ts';
@@ -27,7 +27,7 @@ const closed = (properties: JsonObject, required: readonly string[] = Object.key
   additionalProperties: false,
 });
 
-/** All faults of a line, with pointers into it. `isUnchecked`: records need not meet the checks of their type. */
+/** Returns all faults of a line, with pointers. `isUnchecked`: ignores the checks of a type. */
 export function createLineValidator(model: Model, isUnchecked = false): LineValidator {
   const ajv = createAjv({ verbose: true, strictRequired: false, strictTypes: false });
   ajv.addVocabulary([EXPECTED]);

@@ -1,4 +1,4 @@
-/** Each seed record must be valid as the body of a create request, and all together must fit a new database. */
+/** Checks that each seed is valid as the body of a create request, and that all seeds together fit a new database. */
 import type { DescriptorFile } from '../descriptor/draft.ts';
 import { inQuotes } from '../descriptor/report.ts';
 import { diagnose, type YamlPath } from '../descriptor/source.ts';
@@ -21,11 +21,10 @@ import type { Fault } from '../problem.ts';
 import { unmetBy } from '../query/operators.ts';
 import { byRecord, type TypeValidators } from './compile.ts';
 
-/** A record that the seeds name. */
 interface SeedNode {
   readonly file: DescriptorFile;
   readonly type: RecordType;
-  /** The identifier of the record, or a negative number that no other one has. */
+  /** The identifier of the record, or a unique negative number. */
   readonly key: number;
   readonly isNew: boolean;
   readonly body: JsonObject;
@@ -60,7 +59,7 @@ export function checkSeeds(
         const path: YamlPath = ['seed', ...('pointer' in fault ? unescapedSteps(fault.pointer) : [])];
         const [, , name = '', ...inside] = path;
         const field = inside.length > 0 ? undefined : type.fields.get(String(name));
-        // YAML reads an unquoted text as a number or a flag.
+        // YAML may read an unquoted string as a number or boolean.
         const accepts = (text: string): boolean => field?.type.parse(text) !== undefined;
         const text = field && unquoted(field.type.schema(field)['type'], body[String(name)], accepts);
         const at = fault.code === 'unknown-key' ? 'key' : 'value';
@@ -73,7 +72,7 @@ export function checkSeeds(
 
 let unnamed = 0;
 
-/** Every record that the seeds name, each before what is nested in it. */
+/** All records that the seeds name, parents before nested records. */
 function nodesIn(file: DescriptorFile, root: RecordType, records: readonly BodyRecord[]): readonly SeedNode[] {
   const nodes: SeedNode[] = [];
   const visit = (type: RecordType, body: JsonObject, pointer: string, isNew: boolean): SeedNode => {
@@ -106,7 +105,7 @@ function cyclesIn(nodes: readonly SeedNode[]): readonly Fault[] {
   const made = new Map(nodes.filter(({ isNew }) => isNew).map((node) => [`${node.type.name} ${node.key}`, node]));
   const [begun, done] = [new Set<SeedNode>(), new Set<SeedNode>()];
   const faults: Fault[] = [];
-  // A chain of links may be longer than the call stack is deep.
+  // Avoids recursion: a chain of links may overflow the call stack.
   const stack = [...made.values()].toReversed();
   for (let node = stack.at(-1); node !== undefined; node = stack.at(-1)) {
     if (begun.has(node)) {
@@ -125,7 +124,7 @@ function cyclesIn(nodes: readonly SeedNode[]): readonly Fault[] {
   return faults;
 }
 
-/** Unmet checks of new records, and links to seeds of types that come later. */
+/** Unmet checks of new records, and links to seeds of later types. */
 function unmetIn(type: RecordType, nodes: readonly SeedNode[], order: readonly RecordType[]): readonly Fault[] {
   const later = new Set(order.slice(order.indexOf(type) + 1));
   return nodes.flatMap(({ type: of, key, isNew, body, pointer: at }) => {
@@ -140,7 +139,7 @@ function unmetIn(type: RecordType, nodes: readonly SeedNode[], order: readonly R
   });
 }
 
-/** Unique values that two records have, nested ones included, at the second record. */
+/** Finds unique values that records, nested or not, repeat; reported at the second. */
 function repeatedIn(all: readonly SeedNode[]): readonly (readonly [DescriptorFile, Fault])[] {
   return [...Map.groupBy(all, ({ type }) => type)].flatMap(([type, ofType]) => {
     const records = [...Map.groupBy(ofType, ({ key }) => key).values()];
@@ -166,7 +165,7 @@ function repeatedIn(all: readonly SeedNode[]): readonly (readonly [DescriptorFil
   });
 }
 
-/** The last value that a node gives, or the default of a new record; null if it is unknown. */
+/** The last value that a node gives, or the default of a new record; null if unknown. */
 function valueIn(member: UniqueMembers['members'][number], nodes: readonly SeedNode[]): JsonValue {
   if ('link' in member) return nodes.flatMap(({ links }) => links.get(member) ?? []).at(-1) ?? null;
   const { name, generated, isNowByDefault, caseless, default: value } = member;
