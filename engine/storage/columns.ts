@@ -1,4 +1,4 @@
-/** The columns of a type's table, in their one order: identifier, fields, folded texts, references, open keys. */
+/** The columns of a type's table in order: identifier, fields, case-folded fields, references, open keys. */
 import { folded } from '../field-types/case-folding.ts';
 import type { ColumnType, DialectName, SqlValue } from '../field-types/field-type.ts';
 import { type Field, OPEN_COLUMN, type RecordType, type Reference, type Relation } from '../model/model.ts';
@@ -30,7 +30,7 @@ export function checkOf({ name, field }: Column, dialect: DialectName, quote: (n
   return limits === undefined ? '' : `check (${limits})`;
 }
 
-/** Every column but the identifier's, which comes first in the table. `foldedOf`: overrides the columns of folded texts. */
+/** All columns but the identifier, which precedes them. `foldedOf`: overrides the case-folded columns. */
 export function columnsOf(
   type: RecordType,
   dialect: DialectName,
@@ -61,7 +61,7 @@ export function columnsOf(
   ];
 }
 
-/** The form in which an index of the field compares a stored value. */
+/** The form of a stored value in an index of the field. */
 export function heldOperand(field: Field, dialect: DialectName, value: Exclude<SqlValue, null>): SqlValue {
   const { operand, decode } = columnType(field, dialect);
   const plain = operand(decode(value));
@@ -70,7 +70,7 @@ export function heldOperand(field: Field, dialect: DialectName, value: Exclude<S
 
 export const foldedText = (value: SqlValue): SqlValue => (typeof value === 'string' ? folded(value) : value);
 
-/** Adds the columns of folded texts; `folded` maps the column of a text to that of its folded text. */
+/** Adds the case-folded columns; `folded` maps a text column to its case-folded column. */
 export const withFolded = (
   table: { readonly folded: ReadonlyMap<string, string> },
   changes: readonly (readonly [column: string, value: SqlValue])[],
@@ -98,10 +98,10 @@ export const neededOf = (columns: readonly Column[]): readonly { readonly name: 
 export const encodedDefault = (field: Field, dialect: DialectName): SqlValue =>
   encode(field, dialect, field.default ?? null);
 
-/** Stands for the time of the database where a stamp is written. */
+/** Placeholder for the database's time in a stamp. */
 export const DATABASE_TIME = 'now';
 
-/** SQL of the value that a statement writes to a column. `old`: the present value; a stamp never goes back behind it. */
+/** SQL for the value that a statement writes to a column. `old`: the present value, so that a stamp never decreases. */
 export function writtenSql(field: Field | undefined, value: string, dialect: DialectName, old?: string): string {
   const type = field?.generated === undefined ? undefined : columnType(field, dialect);
   if (!type?.clock) return value;

@@ -1,6 +1,6 @@
 /**
- * A driver with admission, timing, outages in the log, and the check that the tables still fit: on SQLite in each snapshot,
- * on PostgreSQL before each commit, and for reads within SCHEMA_CHECK_INTERVAL_MS.
+ * Adds admission, timing and a log of outages to a driver, and checks that the tables still fit: on SQLite in each snapshot,
+ * on PostgreSQL before each commit, for reads every SCHEMA_CHECK_INTERVAL_MS.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { setInterval } from 'node:timers';
@@ -31,7 +31,7 @@ import { stateOf } from './postgres/errors.ts';
 import { isOutage, MissingObject, Outdated, unavailable } from './unavailable.ts';
 
 export interface Database extends Driver {
-  /** Sets the model that the tables are compared with: that of the descriptors, with the names of the tables. */
+  /** Sets the model to compare the tables with: the descriptors' model, with the names in the tables. */
   hold(mapped: Model): Promise<void>;
   served(): Model;
   requireFit(): Promise<void>;
@@ -45,7 +45,7 @@ export type OnStatement = (sql: string, milliseconds: number) => void;
 export interface DatabaseObserver {
   readonly onWait?: OnWait | undefined;
   readonly onStatement?: OnStatement | undefined;
-  /** Called when the lists change: `unfit` tables cannot be used, `narrower` ones only be read. */
+  /** Called when the lists change: `unfit` tables are unusable, `narrower` tables are read-only. */
   readonly onFit?: (unfit: readonly string[], narrower: readonly string[]) => void;
   readonly onServed?: (model: Model) => void;
   readonly log?: Log | undefined;
@@ -106,7 +106,7 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
       return result;
     };
 
-  /** Keeps the request's context while its work waits, so that slow statements are logged for that request. */
+  /** Keeps the request's context while its work waits, to log slow statements with that request. */
   const inContext = <S, T>(work: (subject: S) => Awaitable<T>): ((subject: S) => Awaitable<T>) => {
     if (!onStatement) return work;
     const within = AsyncLocalStorage.snapshot();
@@ -132,7 +132,7 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
     let runs = 0;
     const checked: typeof work = async (writer) => {
       runs += 1;
-      // On PostgreSQL, the first run needs no check: COMMIT compares the revision, and a change repeats the work.
+      // On PostgreSQL, the first run needs no check: COMMIT compares the revision; a change repeats the work.
       if (inEachSnapshot || runs > 1) await fit.check(writer);
       before = fit.revision();
       return asked({ ...through(observed, writer), run: observed(writer.run) });
@@ -174,7 +174,7 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
   return {
     ...driver,
     ...readerOf(async (...asked) => alone((reader) => reader.all(...asked))),
-    // Returns without a promise if the driver does: GET of one record is measurably faster.
+    // Returns no promise if the driver does not, which makes GET of one record measurably faster.
     value: (statement, values) => {
       if (fit.checkTurn()) return alone((reader) => reader.value(statement, values));
       try {
@@ -217,14 +217,14 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
   };
 }
 
-// Admission: each kind of work has its share of the database, the rest waits in a bounded queue, and clients take turns.
+// Admission limits each kind of work; further work waits in a bounded queue, where clients take turns.
 
 const TIMED_OUT = { read: 'busy', scan: 'crowded', write: 'busy', stream: 'streaming', slowList: 'crowded' } as const;
-/** Most waiting requests of a client for each kind in QUEUED_KINDS; memory limits their sum, connections limit other kinds. */
+/** Maximum waiting requests per client and kind in QUEUED_KINDS; memory limits their sum, connections limit other kinds. */
 const MAX_QUEUED_PER_CLIENT = 100;
 const QUEUED_KINDS: ReadonlySet<Kind> = new Set(['scan', 'slowList', 'stream']);
 const QUEUED_REQUEST_BYTES = 64 * 1024;
-/** Running writes of one row: one holds the lock, one waits for it; more would only occupy connections. */
+/** Running writes per row: one holds the lock, one waits for it; more would only occupy connections. */
 const MAX_WRITES_PER_ROW = 2;
 
 interface Work {
@@ -262,7 +262,7 @@ function createAdmission({ most, shared, waitMs }: Slots, onWait?: OnWait) {
     };
   }
 
-  /** The first work that can run of a client that has none running, else the first that can run. */
+  /** The first runnable work of a client that has none running, else the first runnable work. */
   function next(): Waiting | undefined {
     const served = new Set([...taken].map(({ origin }) => origin));
     const able = queue.filter(isFree);
@@ -335,7 +335,7 @@ function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, rechec
   let misfits: ReturnType<typeof servedModel>['misfits'] = [];
   let isSame = true;
   let isSure = false;
-  /** Whether a request missed a table, a column or a privilege. */
+  /** Whether a request lacked a table, column or privilege. */
   let isMissing = false;
 
   const misfitting = (isReadable: boolean): readonly string[] => [
@@ -350,7 +350,7 @@ function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, rechec
   }
 
   async function renew(now: SqlValue | undefined, reader: Reader): Promise<void> {
-    // The stored model of a newer engine cannot be read, and counts as none.
+    // A newer engine's model is unreadable, and counts as none.
     const tables = await readAppliedModel(reader).catch((error: unknown) => {
       if (error instanceof StartError) return NO_MODEL;
       throw error;
@@ -366,7 +366,7 @@ function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, rechec
     onServed?.(served);
   }
 
-  /** Throws if a table or column is missing. Called only after a request missed one: locks of a migration stop it. */
+  /** Throws if a table or column is missing. Called only after a request lacked one: migration locks block it. */
   async function requireObjects({ types, joinTables }: Model): Promise<void> {
     const tables = [
       ...[...types.values()].map((type) => [
@@ -383,7 +383,7 @@ function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, rechec
 
   return {
     check,
-    /** On SQLite, checks once per turn of the event loop; undefined if nothing has to be awaited. */
+    /** On SQLite, checks once per turn of the event loop; undefined if there is nothing to await. */
     checkTurn: (): Promise<void> | undefined => {
       if (isSure || !revision.inEachSnapshot) return undefined;
       isSure = true;
@@ -397,7 +397,7 @@ function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, rechec
           throw unavailable('changed');
     },
     revision: (): SqlValue | undefined => known,
-    /** Rejects with a Problem if changed tables may be the cause, else with the error. */
+    /** Throws a Problem if changed tables may be the cause, else the error. */
     explain: async (error: unknown): Promise<never> => {
       const lacks = error instanceof MissingObject;
       if (error instanceof Problem && error.code === 'missing-privilege') isMissing = true;
@@ -421,7 +421,7 @@ function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, rechec
   };
 }
 
-/** Logs when the database begins to fail as a whole, and when that is over. */
+/** Logs when the database begins to fail as a whole, and when it recovers. */
 function createOutages(database: string, log: Log | undefined) {
   /** `ofWrite`: only a write can show that a full disk has space again. */
   let outage: { readonly since: number; readonly ofWrite: boolean; requests: number } | undefined;
@@ -438,7 +438,7 @@ function createOutages(database: string, log: Log | undefined) {
       }
       if (of) outage.requests += 1;
     },
-    /** Work that began before the outage proves nothing: it may have had a connection that was still open. */
+    /** Ignores work that began before the outage, as its connection may have been open. */
     succeeded: (began: number, of: 'read' | 'write' | undefined): void => {
       if (outage === undefined || began < outage.since || (outage.ofWrite && of !== 'write')) return;
       const milliseconds = Math.round(performance.now() - outage.since);
@@ -448,7 +448,7 @@ function createOutages(database: string, log: Log | undefined) {
   };
 }
 
-/** The code of the innermost cause: its message may contain values of records. */
+/** The code of the innermost cause, whose message may contain values of records. */
 function lastCause(error: unknown): string {
   let cause = error;
   while (cause instanceof Error && cause.cause !== undefined) cause = cause.cause;

@@ -1,4 +1,4 @@
-/** The parts of one database's SQL that Knex does not cover. Members answer SQL unless they say otherwise. */
+/** The parts of one database's SQL that Knex does not cover. Members return SQL unless noted. */
 import type { Knex } from 'knex';
 import type { DialectName, SqlValue } from '../field-types/field-type.ts';
 import type { BulkColumn } from './tables.ts';
@@ -7,7 +7,7 @@ import type { Altered, TableAlteration } from './migrate/driver.ts';
 
 export interface Dialect {
   readonly name: DialectName;
-  /** A value that differs once the tables have changed. `renew` makes it differ. */
+  /** A value that changes with the tables. `renew` changes it. */
   readonly revision: {
     readonly sql: string;
     readonly inEachSnapshot: boolean;
@@ -17,19 +17,19 @@ export interface Dialect {
   readonly quote: (name: string) => string;
   readonly literal: (value: SqlValue) => string;
 
-  // JSON texts.
+  // JSON.
 
   readonly array: (json: string, from: string, order: string) => string;
   readonly hasKey: (column: string, key: string) => string;
   readonly withoutKeys: (column: string, keys: readonly string[]) => string;
   readonly keyJson: (column: string, key: string) => string;
-  /** The literal that `extracted` of a column type takes. */
+  /** The `path` literal for a column type's `extracted`. */
   readonly keyPath: (key: string) => string;
 
-  // Texts.
+  // Strings.
 
   readonly folded: (text: string) => string;
-  /** Joins a folded text and its text into one that orders by the former, and takes them apart. */
+  /** Joins case-folded and original strings into one that sorts by the former; splits it. */
   readonly spelled: {
     readonly joined: (folded: string, text: string) => string;
     readonly text: (joined: string) => string;
@@ -44,23 +44,23 @@ export interface Dialect {
       readonly table: string;
       readonly identifier: string;
       readonly rowIdentifier: string;
-      /** SQL of the SELECT; `from` comes before its own tables, `where` before its own conditions. */
+      /** Returns the SELECT; `from` precedes its own tables, `where` its own conditions. */
       readonly select: (columns: string, from?: string, where?: string) => string;
     }) => string;
     readonly read: (row: Row) => { readonly rows: number; readonly isCheap: boolean };
   };
-  /** A page, followed by a row with the total unless the page shows it; missing if two statements cost no more. */
+  /** A page, then a row with the total unless the page implies it; missing if two statements cost no more. */
   readonly counted?: (
     page: Statement,
     count: Statement,
     how: { readonly values: number; readonly isFirstPage: boolean },
   ) => Statement;
   readonly limit: string;
-  /** Whether all rows of a statement cost less at once than one by one. */
+  /** Whether reading all rows at once costs less than one by one. */
   readonly readsRowsAtOnce: boolean;
-  /** Null comes before every value ascending and after it descending. `present`: it is never null. */
+  /** Sorts nulls first ascending, last descending. `present`: never null. */
   readonly orderBy: (expression: string, descending: boolean, present: boolean) => string;
-  /** The join of ordered rows with others, and whether it keeps their order. */
+  /** The join of ordered rows with other rows, and whether it keeps the order. */
   readonly joined: { readonly words: string; readonly inOrder: boolean };
   /** Condition: `column` is in a JSON array of numbers. Bound: the array. */
   readonly oneOf: (column: string) => string;
@@ -75,9 +75,9 @@ export interface Dialect {
   readonly identifier: (builder: Knex.CreateTableBuilder, column: string) => void;
   readonly openKeys: string;
   readonly namesConstraints: boolean;
-  /** Follows the closing bracket of CREATE TABLE; `keyed` where the table has an identifier column. */
+  /** Follows the closing bracket of CREATE TABLE; `keyed`: the table has an identifier column. */
   readonly tableOptions: (keyed: boolean) => string;
-  /** The terms of an index that serves `orderBy`, and ends in the identifier unless it is unique. */
+  /** The terms of an index that serves `orderBy`; it ends in the identifier unless unique. */
   readonly indexed: (expressions: readonly string[], identifier: string | undefined) => readonly string[];
   /** Condition: the columns are too long for one entry of an index. Undefined if every entry fits. */
   readonly isLongEntry: ((columns: readonly string[]) => string) | undefined;
@@ -87,29 +87,29 @@ export interface Dialect {
   // Writes.
 
   readonly returning: boolean;
-  /** The sequence, which knows the greatest identifier ever used. `move` binds the new one in each statement. */
+  /** The sequence of identifiers. `read`: the greatest ever used. `move` binds the new value in each statement. */
   readonly sequence: {
     readonly read: (table: string, column: string) => string;
     readonly move: (table: string, column: string) => readonly string[];
   };
   /** The rows of a JSON array of objects with keys c0, c1 and so on. Bound: the array. Missing if it is not faster. */
   readonly rowsOfJson?: (columns: readonly BulkColumn[]) => string;
-  /** Between `begin` and `end`, rows of these tables may refer to later ones. */
+  /** Between `begin` and `end`, rows of these tables may refer to later rows. */
   readonly deferred: (tables: readonly string[]) => {
     readonly begin: readonly string[];
     readonly end: readonly string[];
   };
-  /** The time of the database some hours ago, as text that sorts. Bound: the hours. */
+  /** The database's time some hours ago, as a sortable string. Bound: the hours. */
   readonly hoursAgo: string;
   /** Whether writes run concurrently, so that rows must be locked before they are compared. */
   readonly locks: boolean;
-  /** Waits until no other transaction that ran it is left. Undefined if writes run one by one. */
+  /** Takes a lock until the transaction ends. Undefined if writes run one by one. */
   readonly lockOwnership: string | undefined;
 }
 
-// SQL that puts JSON together as text: nothing is parsed between the levels, and any number of keys is possible.
+// SQL that concatenates JSON as strings, to parse nothing between levels and allow any number of keys.
 
-/** PostgreSQL takes 100 arguments of one function (FUNC_MAX_ARGS), SQLite more in every build. */
+/** PostgreSQL allows 100 arguments per function (FUNC_MAX_ARGS), SQLite more in every build. */
 const MAX_ARGUMENTS = 100;
 
 export const literal = (value: SqlValue): string =>
@@ -123,7 +123,7 @@ function concat(parts: readonly string[]): string {
   return concat(groups);
 }
 
-/** An object with these keys, each with the SQL of its JSON text. `openKeys`: the text of an object whose keys follow. */
+/** An object with these keys, each with SQL for its JSON. `openKeys`: SQL for an object whose keys follow. */
 export function jsonObject(entries: readonly (readonly [key: string, json: string])[], openKeys?: string): string {
   if (entries.length === 0) return openKeys ?? `'{}'`;
   const parts = entries.flatMap(([key, json], index) => [

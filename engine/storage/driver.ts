@@ -1,4 +1,4 @@
-/** The interface to a database. The code above it works with any driver; only drivers know a database's client. */
+/** The interface to a database. Only drivers depend on a database's client library. */
 import type { Caller } from '../edge/caller.ts';
 import type { SqlValue } from '../field-types/field-type.ts';
 import type { Dialect } from './dialect.ts';
@@ -6,14 +6,14 @@ import type { Migrating } from './migrate/driver.ts';
 
 export type Awaitable<T> = T | Promise<T>;
 
-/** SQL compiled once, run with positional values. Drivers prepare it once for each connection. */
+/** SQL with positional parameters. Drivers prepare it once per connection. */
 export interface Statement {
   readonly sql: string;
-  /** The same statement for a transaction that it shares with others: it does nothing if it would have to wait for a lock. */
+  /** The same statement for a shared transaction: it does nothing if it would have to wait for a lock. */
   readonly together?: Statement | undefined;
 }
 
-/** A text that is answered is held as it was read, and in the response. */
+/** Memory holds a returned string as read, and in the response. */
 export const COPIES_OF_TEXT = 2;
 
 export type Values = readonly SqlValue[];
@@ -24,10 +24,10 @@ export interface BoundStatement {
   readonly values: Values;
 }
 
-/** Called with each row as it is received; what it throws ends the statement. */
+/** Called with each row when it arrives; an exception ends the statement. */
 export type OnRow<R> = (row: R) => void;
 
-/** `get` and `value` answer the first row, `value` and `column` the first column. */
+/** `get` and `value` return the first row, `value` and `column` the first column. */
 export interface Reader {
   all(statement: Statement, values: Values, onRow?: OnRow<Row>): Awaitable<readonly Row[]>;
   get(statement: Statement, values: Values): Awaitable<Row | undefined>;
@@ -52,7 +52,7 @@ export type Around = <A extends readonly [statement: Statement, ...others: unkno
 ) => (...asked: A) => T;
 
 export interface Writer extends Reader {
-  /** `identifier`: of an inserted row; `rows`: what RETURNING answers. */
+  /** `identifier`: of an inserted row; `rows`: of RETURNING. */
   run(
     statement: Statement,
     values: Values,
@@ -60,25 +60,25 @@ export interface Writer extends Reader {
 }
 
 export interface Snapshot extends Reader {
-  /** The texts in the first column of every row, some at a time, read as they are asked for. */
+  /** Yields the strings in the first column in chunks, read on demand. */
   texts(statement: Statement, values: Values): AsyncIterable<readonly string[]>;
   close(): Awaitable<void>;
 }
 
-/** Methods throw ConstraintError, CallerGone once their caller has left, and a Problem if the database is busy, full or unreachable. */
+/** Methods throw ConstraintError, CallerGone if the caller has left, and a Problem if the database is busy, full or unreachable. */
 export interface Driver extends Reader, Migrating {
   readonly dialect: Dialect;
   readonly address: string;
   /** Runs the work on one snapshot. `single`: its statements may have a snapshot each. */
   read<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean): Awaitable<T>;
   scan<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean): Awaitable<T>;
-  /** Rows of a table that `read` may count; counting more of them needs `scan`. */
+  /** Maximum rows of a table that `read` may count; above it, use `scan`. */
   readonly mostCounted: number;
-  /** Another value after each commit; missing if the driver would have to ask the server. */
+  /** Changes with each commit; missing if the driver would have to ask the server. */
   readonly version?: (() => unknown) | undefined;
   /**
-   * Runs the work in a transaction, perhaps several times, and resolves when that is on disk. Writes of the same `row` queue.
-   * `revision`: asked after the work, which is repeated if the tables have another one by then.
+   * Runs the work in a transaction, perhaps repeatedly, and resolves once it is on disk. Writes of the same `row` queue.
+   * `revision`: called after the work, which is repeated if the tables' revision differs.
    */
   write<T>(
     work: (writer: Writer) => Awaitable<T>,
@@ -87,8 +87,8 @@ export interface Driver extends Reader, Migrating {
     revision?: () => SqlValue | undefined,
   ): Promise<T>;
   /**
-   * Runs a statement as a transaction, after those `before` it, and returns its first row; undefined if it divides by zero,
-   * since that undoes them. Missing if a transaction costs no more.
+   * Runs the statements `before` and `statement` as a transaction; returns the last one's first row, undefined if it divides
+   * by zero, which undoes all. Missing if a transaction costs no more.
    */
   readonly writeAlone?:
     | ((
@@ -109,10 +109,10 @@ export interface Driver extends Reader, Migrating {
   close(): Promise<void>;
 }
 
-/** `slowList`: a stream that also takes a slot of the searches, if its driver says so. */
+/** `slowList`: taken beside `stream` for a heavy list, whose slots drivers may share with `scan`. */
 export type Kind = 'read' | 'scan' | 'write' | 'stream' | 'slowList';
 
-/** How much of each kind runs at a time (no `most`: any number), and how many milliseconds it may wait. */
+/** The maximum of each kind at a time (no `most`: any number), and how many milliseconds it may wait. */
 export interface Slots {
   readonly most: { readonly [kind in Kind]?: number };
   readonly shared: readonly { readonly kinds: readonly Kind[]; readonly most: number }[];
@@ -136,21 +136,21 @@ export interface ServerUsage {
 
 export interface DriverOptions {
   readonly statementTimeout: number;
-  /** Whole lists that may be read at the same time; undefined leaves it to the driver. */
+  /** Maximum concurrent reads of whole lists; undefined: the driver's default. */
   readonly maxStreams?: number | undefined;
   readonly positions?: boolean;
 }
 
 export interface Replica {
   readonly driver: Driver;
-  /** Whether the replica answers, and has replayed the log up to this position; undefined means any. */
+  /** Whether the replica responds, and has replayed the WAL up to this position, if given. */
   readonly covers: (position: string | undefined) => boolean;
 }
 
-/** For commands: they may take as long as they need. */
+/** For commands, which have no time limit. */
 export const UNLIMITED: DriverOptions = { statementTimeout: Infinity };
 
-/** A statement broke a constraint. The caller finds out which one by looking at the rows. */
+/** A statement violated a constraint. The caller queries the rows to find which. */
 export class ConstraintError extends Error {
   readonly kind: 'unique' | 'reference' | 'too-long' | 'too-deep';
   readonly index: string | undefined;
@@ -162,5 +162,5 @@ export class ConstraintError extends Error {
   }
 }
 
-/** Another write changed what this one relies on, before it was locked. The driver runs the work again. */
+/** Another write changed rows before this write locked them. The driver runs the work again. */
 export class Overtaken extends Error {}

@@ -1,4 +1,4 @@
-/** Opens the database that a URL names, and its replicas; migrates it to the Model, and returns the store of its records. */
+/** Opens the database at a URL, and its replicas; migrates it to the Model, and returns its Store. */
 import { existsSync, statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Caller, CallerGone, NO_CLIENT } from '../edge/caller.ts';
@@ -22,11 +22,11 @@ type StorageOptions = DriverOptions &
   Pick<WriteOptions, 'writeRows' | 'clock'> & {
     readonly waits?: boolean | undefined;
     readonly migrate?: boolean | undefined;
-    /** Replicas that answer reads; the empty text if there are none. */
+    /** Replicas for reads; empty if there are none. */
     readonly readUrl?: string;
   };
 
-/** Throws a StartError with a message for the operator if the database cannot be used. Nothing is changed then. */
+/** Throws a StartError with a message for the operator if the database cannot be used. */
 export async function openStorage(
   model: Model,
   url: string,
@@ -95,7 +95,7 @@ async function insisting(open: () => Awaitable<Driver>, url: string, log: Log | 
 export interface Location {
   open(options?: DriverOptions): Awaitable<Driver>;
   replicas(options: DriverOptions): Awaitable<readonly Replica[]>;
-  /** Set if `open` would create the database. */
+  /** Dialect of a database not yet created. */
   readonly newDialect: Dialect | undefined;
 }
 
@@ -123,7 +123,7 @@ export function databaseAt(url: string): Location {
   };
 }
 
-/** A replica answers a read if it has what the client has seen before; else the primary does. `mapped`: see Database.hold. */
+/** Reads go to a replica that has the client's last position, else to the primary. `mapped`: see Database.hold. */
 function createReplicaReads(
   primary: Reads,
   replicas: readonly Replica[],
@@ -137,7 +137,7 @@ function createReplicaReads(
   });
   let turn = 0;
 
-  /** A read that fails on a replica, or finds no tables there yet, is sent to another server, at last to the primary. */
+  /** If a replica fails, or lacks the tables yet, tries the next replica, and finally the primary. */
   async function read<T>(caller: Caller, ask: (reads: Reads) => Awaitable<T>): Promise<T> {
     turn = (turn + 1) % all.length;
     for (const { covers, reads } of [...all.slice(turn), ...all.slice(0, turn)]) {

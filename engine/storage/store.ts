@@ -1,4 +1,4 @@
-/** Records as the rest of the engine sees them: JSON text comes out, checked bodies go in. No SQL above, no HTTP below. */
+/** The interface of storage: returns records as JSON, takes validated bodies. No SQL above, no HTTP below. */
 import type { CountMode } from '../descriptor/descriptor.ts';
 import type { Caller } from '../edge/caller.ts';
 import type { JsonValue, RawValues } from '../json/json.ts';
@@ -20,18 +20,18 @@ export interface Page {
 
 interface Stream {
   readonly total: number | undefined;
-  /** Ending early frees the snapshot. */
+  /** Stopping early frees the snapshot. */
   readonly records: AsyncIterable<readonly string[]>;
 }
 
 export interface Summary {
-  /** JSON texts: `{"by":{…},"measures":{…}}`. */
+  /** JSON: `{"by":{…},"measures":{…}}`. */
   readonly groups: readonly string[];
   readonly total: number | undefined;
   readonly hasNext: boolean;
 }
 
-/** Throws a Problem if the record, as GET with the same view returns it, is not what the client expects. */
+/** Throws a Problem if the client does not expect this record, as GET with the same view returns it. */
 export type Precondition = (current: string) => void;
 
 export type WriteItem = BodyRecord & { readonly precondition?: Precondition | undefined };
@@ -47,9 +47,9 @@ interface Write {
 export interface WriteRequest extends Write {
   readonly type: RecordType;
   readonly items: readonly WriteItem[];
-  /** The texts of values that are stored as they were sent. A value without a text is written by JSON.stringify. */
+  /** The raw JSON of values that are stored as sent. Missing raw JSON comes from JSON.stringify. */
   readonly raw?: RawValues;
-  /** Faults of the validator: if there is one, nothing is written, and the database is only asked for further faults. */
+  /** Faults of the validator: if there is one, the write only looks for further faults. */
   readonly faults?: readonly Fault[];
   /** RFC 7396 inside `any` values and open keys: null removes, objects merge. */
   readonly mergePatch: boolean;
@@ -58,7 +58,7 @@ export interface WriteRequest extends Write {
 }
 
 export type CreateRequest = WriteRequest & {
-  /** Throws a Problem if the client expects something that a new record cannot be. Called if the body has no fault. */
+  /** Throws a Problem if a new record cannot meet the client's precondition. Called if the body has no fault. */
   readonly precondition?: (() => void) | undefined;
 };
 
@@ -70,7 +70,7 @@ export interface WriteEffect {
   readonly relation: string | undefined;
   readonly keys: readonly string[];
   readonly count: number;
-  /** In ascending order; only the first of very many. */
+  /** Ascending, and limited. */
   readonly identifiers: readonly number[];
 }
 
@@ -92,17 +92,17 @@ export interface DeletedRecords extends Outcome {
   readonly affected: number;
 }
 
-/** A record that is identified by unique values of its body, which are present, well-formed and not null. */
+/** A record identified by unique values in its body, which are present, well-formed and not null. */
 export interface UpsertItem extends Pick<BodyRecord, 'body' | 'pointer'> {
   readonly precondition?: Precondition | undefined;
-  /** Throws a Problem if the client expects that there is a record. */
+  /** Throws a Problem if the client expects an existing record. */
   readonly absent: () => void;
 }
 
 export interface UpsertRequest extends Omit<WriteRequest, 'items' | 'faults' | 'mergePatch'> {
   readonly items: readonly UpsertItem[];
   readonly unique: UniqueMembers;
-  /** Validates the bodies once it is known which ones have a record, and so an identifier. Throws if the database need not be asked. */
+  /** Validates the bodies once existing records have their identifiers. Throws if no further check needs the database. */
   readonly faultsIn: (items: readonly WriteItem[]) => readonly Fault[];
 }
 
@@ -135,13 +135,13 @@ export interface KeptAnswer {
   readonly status: number;
 }
 
-/** A write that was done before: the records that it wrote, and those of them that still exist, as they are now. */
+/** An earlier write with the same key: identifiers of its records, and current bodies of those that still exist. */
 export interface Retried extends KeptAnswer {
   readonly identifiers: readonly number[];
   readonly bodies: readonly string[];
 }
 
-/** `answer` is called the first time, `again` for a retry. Problem: `idempotency-conflict`. */
+/** Calls `answer` the first time, `again` for a retry. Problem: `idempotency-conflict`. */
 export type DoneOnce<R, W> = <A extends KeptAnswer>(
   request: R,
   once: Once,
@@ -149,7 +149,7 @@ export type DoneOnce<R, W> = <A extends KeptAnswer>(
   again: (retried: Retried) => A,
 ) => Promise<A>;
 
-/** Models are numbered in the order in which they were applied: the newest of the database, and the one of this instance. */
+/** Models are numbered in order of application: the database's newest model, and this instance's model. */
 export interface ModelNumbers {
   readonly database: number;
   readonly serves: number;
@@ -160,19 +160,19 @@ interface WriteVerbs {
   update(request: WriteRequest): Promise<WrittenRecords>;
   upsert(request: UpsertRequest): Promise<Upserted>;
   delete(request: RecordDeletion): Promise<Written>;
-  /** Deletes everything that the filters of a query find, or nothing. Problem: `too-many-affected`. */
+  /** Deletes all records that match the query, or none. Problem: `too-many-affected`. */
   deleteFound(request: DeleteFoundRequest): Promise<DeletedRecords>;
 }
 
-/** Each call sees one snapshot; each write is one transaction. Calls throw a Problem, or CallerGone once the caller has left. */
+/** Each call sees one snapshot; each write is one transaction. Calls throw a Problem, or CallerGone if the caller has left. */
 export interface Store extends WriteVerbs {
   get(view: View, identifier: number, caller?: Caller): Awaitable<string | undefined>;
   page(query: ListQuery, count: CountMode, caller?: Caller): Awaitable<Page>;
-  /** The whole list from the offset on: the query has no limit. */
+  /** Reads the list from the offset on. */
   stream(query: ListQuery, count: CountMode, caller?: Caller): Awaitable<Stream>;
   /** Problem: `too-many-groups`. */
   summary(query: SummaryQuery, count: CountMode, caller?: Caller): Awaitable<Summary>;
-  /** These run the write unless it was done before. */
+  /** Runs a write unless its key was used before. */
   readonly once: {
     readonly [V in keyof WriteVerbs]: DoneOnce<Parameters<WriteVerbs[V]>[0], Awaited<ReturnType<WriteVerbs[V]>>>;
   };

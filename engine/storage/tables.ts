@@ -1,4 +1,4 @@
-/** Tables, columns, foreign keys and indexes as data, and the statements that make them; Knex prints what it can. */
+/** Describes tables, columns, foreign keys and indexes, and builds their DDL, with Knex where possible. */
 import createKnex, { type Knex } from 'knex';
 import {
   ENGINE_PREFIX,
@@ -19,13 +19,13 @@ export interface TableIndex {
   readonly table: string;
   readonly name: string;
   readonly unique: boolean;
-  /** Its columns; `term`: the SQL that is indexed, from the quoted name of the column. */
+  /** `term`: the indexed SQL, from the quoted name of the column. */
   readonly columns: readonly { readonly name: string; readonly term: (quoted: string) => string }[];
-  /** The column of the identifier, if the index ends in it to serve lists. */
+  /** The identifier column, if the index ends in it to serve lists. */
   readonly identifier: string | undefined;
 }
 
-/** `links`: foreign keys that are added once the tables that they lead to exist. */
+/** `links`: foreign keys to add once the referenced tables exist. */
 export interface TableStatements {
   readonly create: readonly string[];
   readonly links: readonly string[];
@@ -34,7 +34,7 @@ export interface TableStatements {
 export interface BulkColumn {
   readonly name: string;
   readonly type: string;
-  /** SQL of the value that is written, from the text that is bound. Default: the text itself. */
+  /** SQL for the written value, from the SQL of the bound string. Default: the latter. */
   readonly written?: (text: string) => string;
 }
 
@@ -88,7 +88,7 @@ export function defineJoinTable(table: JoinTable, dialect: Dialect): TableStatem
     }
     if (!dialect.namesConstraints) builder.primary(columns);
   });
-  // Another table may have the name that Knex would give the key: the database chooses one that is free.
+  // Another table may have the name that Knex would give the key, so the database chooses a free name.
   const key = `alter table ${dialect.quote(name)} add primary key (${columns.map(dialect.quote).join(', ')})`;
   return { create: [...create, ...(dialect.namesConstraints ? [key] : [])], links };
 }
@@ -106,7 +106,7 @@ function created(dialect: Dialect, table: string, keyed: boolean, define: (build
   return { create: [`${create} ${dialect.tableOptions(keyed)}`], links };
 }
 
-// Changes of a table. On SQLite, Knex would rebuild it to change or drop a column, or to add a foreign key.
+// Table changes. On SQLite, Knex would rebuild the table to change or drop a column, or add a foreign key.
 
 const altered = (table: string, { knex }: Dialect, alter: (builder: Knex.AlterTableBuilder) => void): string =>
   printed(knex.schema.alterTable(table, alter)).join();
@@ -195,7 +195,7 @@ const IDEMPOTENCY_INDEX = `${ENGINE_PREFIX}keys_created`;
 /** The progress of a migration that does not run in one transaction. */
 const MIGRATION_TABLE = `${ENGINE_PREFIX}migration`;
 
-/** The DDL of the engine's own tables and indexes by name, in order. */
+/** The DDL of the engine's own tables and indexes, by name. */
 export function engineTables(dialect: Dialect): ReadonlyMap<string, string> {
   const { integer, locks } = dialect;
   type Define = (columns: Knex.CreateTableBuilder) => void;
@@ -228,12 +228,12 @@ export function engineTables(dialect: Dialect): ReadonlyMap<string, string> {
   ]);
 }
 
-/** Prints for both databases: SQLite, too, takes names in double quotes. */
+/** Builds SQL for both databases, as SQLite also takes double-quoted names. */
 const rowsOf = createKnex({ client: 'pg' });
 
 const statement = (query: Knex.QueryBuilder): Statement => ({ sql: query.toSQL().sql });
 
-/** Statements on the engine's own tables. Bound: where nothing is said, the columns in alphabetical order. */
+/** Statements on the engine's own tables. Bound: by default, the columns in alphabetical order. */
 export const METADATA = {
   model: statement(rowsOf(MODEL_TABLE).select('applied')),
   /** Bound: the model, 1. */
@@ -252,18 +252,18 @@ export const METADATA = {
   answerKey: statement(
     rowsOf(IDEMPOTENCY_TABLE).where({ identity: '', key: '' }).update({ identifiers: '', status: 0 }),
   ),
-  /** An expired key counts as a new one. Where two come at once, the second waits. Bound: hours, hash, identity, key, hours. */
+  /** An expired key counts as new. Of two concurrent claims, the second waits. Bound: hours, hash, identity, key, hours. */
   claimKey: ({ hoursAgo }: Dialect): Statement => {
     const expired = rowsOf.raw(hoursAgo, [0]);
     const claim = rowsOf(IDEMPOTENCY_TABLE).insert({ created: expired, hash: '', identity: '', key: '' });
     const renewed = claim.onConflict(['identity', 'key']).merge(['hash', 'created']);
     return statement(renewed.where(`${IDEMPOTENCY_TABLE}.created`, '<', expired));
   },
-  /** Deletes expired keys. As text, since Knex has no words for an array of ctid. Bound: hours, how many at most. */
+  /** Deletes expired keys. A string, since Knex does not support an array of ctid. Bound: hours, limit. */
   forgetKeys: ({ locks, hoursAgo }: Dialect): Statement => {
     const expired = (columns: string): string =>
       `select ${columns} from ${IDEMPOTENCY_TABLE} where created < ${hoursAgo} order by created limit ?`;
-    // As an array: PostgreSQL would join a subselect with the whole table.
+    // An array, since PostgreSQL would join a subselect with the whole table.
     const found = locks
       ? `ctid = any (array(${expired('ctid')} for update skip locked))`
       : `(identity, key) in (${expired('identity, key')})`;

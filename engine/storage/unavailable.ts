@@ -1,4 +1,4 @@
-/** Why the database cannot do now what it is asked: drivers translate their errors into these problems, and probes report them. */
+/** Reasons why the database is unavailable: drivers translate their errors into these problems, and probes report them. */
 import { Problem } from '../problem.ts';
 import type { ModelNumbers } from './store.ts';
 
@@ -24,7 +24,7 @@ export const unavailable = (reason: keyof typeof reasons, cause?: unknown): Prob
     retryAfter: reason === 'changed' ? CHANGED_RETRY_AFTER_S : undefined,
   });
 
-/** The tables changed during a request, which may succeed if it begins anew: its write, if it is one, was rolled back. */
+/** The tables changed during a request. A retry may succeed, since any write was rolled back. */
 export class Outdated extends Problem {
   constructor(cause: unknown) {
     super('storage-busy', reasons.changed, { cause, retryAfter: CHANGED_RETRY_AFTER_S });
@@ -49,7 +49,7 @@ export const missingPrivilege = (cause: unknown): Problem =>
     { cause },
   );
 
-/** A table, a column or the schema that the service needs is gone, or hidden: somebody else changed the database. */
+/** A table, column or schema that the service needs was removed or hidden by another user of the database. */
 export class MissingObject extends Problem {
   constructor(cause: Error) {
     super(
@@ -70,12 +70,12 @@ export const outcomeUnknown = (cause: unknown): Problem =>
     { cause },
   );
 
-/** Refuses a statement after its transaction, which would run in the next one. */
+/** Refuses a statement after its transaction: it would run in the next transaction. */
 export const lateStatement = (): Error => new Error('A statement came after the end of its transaction');
 
 const READINESS_TIMEOUT_MS = 2000;
 
-/** Whether the service can answer requests now, for probes and metrics. */
+/** Whether the service can serve requests, for probes and metrics. */
 export async function readinessOf(asked: { isDraining(): boolean; ready(): Promise<ModelNumbers> }) {
   const late = new Promise<never>((_, reject) => setTimeout(reject, READINESS_TIMEOUT_MS).unref());
   const found = await Promise.race([asked.ready(), late]).then(
