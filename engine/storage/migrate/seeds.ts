@@ -44,14 +44,15 @@ export function seedSteps(
     const done = seeded.get(changes.get(type)?.before.name ?? type.name);
     return pendingSeeds(type, done).map((item) => mentionOf(type, item));
   });
+  const allPending = pending.flat();
   return pending.flatMap((seeds) => {
-    const [type] = seeds.map((seed) => seed.type);
+    const type = seeds[0]?.type;
     if (!type) return [];
     const more = seeds.length > SHOWN ? ` and ${seeds.length - SHOWN} more` : '';
     const shown = seeds.slice(0, SHOWN).map(({ identifier }) => identifier);
     const detail = `record${seeds.length === 1 ? '' : 's'} ${shown.join(', ')}${more}`;
     const all = Map.groupBy([...seeds, ...seeds.flatMap((seed) => [...mentionsIn(seed)])], (one) => one.type);
-    const checks = [...all].flatMap(([one, mentions]) => checksOf(one, mentions, changes, pending.flat(), dialect));
+    const checks = [...all].flatMap(([one, mentions]) => checksOf(one, mentions, changes, allPending, dialect));
     return [createStep('add-seed', type.name, { detail, checks, rowsIn: changes.get(type)?.before.table })];
   });
 }
