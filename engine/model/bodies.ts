@@ -75,7 +75,7 @@ export function relatedSchema(relation: Relation, record: JsonObject, write: Bod
 const requiredKeys = (type: RecordType): readonly string[] =>
   [...type.fields.values(), ...type.relations.values()].filter(({ required }) => required).map(({ name }) => name);
 
-/** What a related record needs: its identifier (`link`), `nothing`, or either its identifier or these keys. */
+/** Returns the keys that a related record needs: its identifier (`link`), `nothing`, or its identifier or these keys. */
 export function relatedDemand(relation: Relation): 'link' | 'nothing' | readonly string[] {
   const { target, nested, owned, toMany, inverse } = relation;
   if (nested === 'link') return 'link';

@@ -74,7 +74,7 @@ export interface JoinTable {
   readonly right: { readonly column: string; readonly type: RecordType };
 }
 
-/** Where it is stored: source row, target row or join table. */
+/** The storage of a relation: source row, target row or join table. */
 export type Link =
   | { readonly at: 'source'; readonly reference: Reference }
   | { readonly at: 'target'; readonly reference: Reference }
