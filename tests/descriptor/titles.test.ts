@@ -1,4 +1,4 @@
-/** What people call types, fields and values: the title in the descriptor, else one made from the name. */
+/** Titles of types, fields and values: from the descriptor, else made from the name. */
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** What others have added to the database, and privileges that they have taken from the service. */
+/** Triggers and policies of others in the database, and privileges that the service has lost. */
 import type { Client } from 'pg';
 import type { Serving } from '../../engine/server/serve.ts';
 import { type Answer, ask } from '../support/ask.ts';

@@ -1,4 +1,4 @@
-/** What operators rely on: health checks, metrics, the log, and restarts that nobody notices. */
+/** Health checks, metrics, the log, and restarts that clients do not notice. */
 import { mkdtempSync, renameSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
