@@ -1,6 +1,7 @@
 /**
- * The one configuration of Jest. `npm test` runs tests/**\/*.test.ts on SQLite, and `npm run test:postgres` those of them
- * on PostgreSQL whose result depends on the database. With NIGHTLY=attack, as `npm run test:nightly -- attack` sets it, it runs tests/**\/*.attack.ts instead.
+ * The one configuration of Jest. `npm test` runs the tests in tests/ on SQLite. `npm run test:postgres` runs tests/postgres/
+ * and, on PostgreSQL, those of the others whose result depends on the database. With NIGHTLY=attack, as
+ * `npm run test:nightly -- attack` sets it, Jest runs tests/nightly/**\/*.attack.ts instead.
  */
 import { availableParallelism } from 'node:os';
 import type { Config } from 'jest';
@@ -22,19 +23,20 @@ const WITHOUT_DATABASE = [
   'tests/commands/(advise|commands|files|help)\\.',
   'tests/field-types/(array-items|values)\\.',
   'tests/http/(body|framing|hidden-fields|limits|steps)\\.',
-  'tests/server/(public-url|sensitive|serve)\\.',
-  'tests/storage/(readers|triggers)\\.',
+  'tests/query/readers\\.',
+  'tests/server/(postgres-urls|public-url|sensitive|serve)\\.',
   'tests/suite/command\\.',
+  'tests/writes/triggers\\.',
 ];
 
 const ordinary = {
   ...shared,
-  testPathIgnorePatterns: ['/node_modules/', ...(TEST_POSTGRES_URL ? WITHOUT_DATABASE : [])],
+  testPathIgnorePatterns: ['/node_modules/', ...(TEST_POSTGRES_URL ? WITHOUT_DATABASE : ['tests/postgres/'])],
   displayName: TEST_POSTGRES_URL ? 'PostgreSQL' : 'SQLite',
   testMatch: ['<rootDir>/tests/**/*.test.ts'],
 };
 
-const nightly = { ...shared, displayName: NIGHTLY ?? '', testMatch: [`<rootDir>/tests/**/*.@(${NIGHTLY}).ts`] };
+const nightly = { ...shared, displayName: NIGHTLY ?? '', testMatch: [`<rootDir>/tests/nightly/**/*.@(${NIGHTLY}).ts`] };
 
 const config: Config = {
   rootDir: '.',

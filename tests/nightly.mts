@@ -1,6 +1,6 @@
 /**
  * `npm run test:nightly -- NAME [OPTION…]`: what takes too long for `npm test`, or needs other programs. Each job installs
- * what it needs. By default it runs tests/**\/*.NAME.ts, one file at a time. Options, such as parts of file names, go to
+ * what it needs. By default it runs tests/nightly/**\/*.NAME.ts, one file at a time. Options, such as parts of file names, go to
  * each of its commands in place of the files that these name, or to its program alone, where it ends with one.
  */
 import { spawnSync } from 'node:child_process';
@@ -20,15 +20,15 @@ const jest = ['jest', ONE_WORKER];
 const onPostgres = ['.ci/postgres', 'with', ...jest];
 const THROUGH_POOLER =
   'export NIGHTLY= TEST_DIRECT_URL=$TEST_POSTGRES_URL TEST_POSTGRES_URL=$TEST_POOLER_URL; exec jest "$@"';
-const inTools = { packages: ['tests/tools'], types: 'tests/tools' };
+const inTools = { packages: ['tests/nightly/tools'], types: 'tests/nightly/tools' };
 const inChromium = { ...inTools, programs: ['chromium'] };
 
 const jobs: Readonly<Record<string, Job>> = {
   admin: {
     about: 'react-admin with its providers for json-server and simple REST, in Chromium',
     programs: ['chromium'],
-    packages: ['tests/tools', 'tests/admin'],
-    types: 'tests/admin',
+    packages: ['tests/nightly/tools', 'tests/nightly/admin'],
+    types: 'tests/nightly/admin',
   },
   attack: {
     about: 'hostile clients, and the memory that they cost',
@@ -44,7 +44,7 @@ const jobs: Readonly<Record<string, Job>> = {
   chaos: {
     about: 'random requests and random faults on several instances: MINUTES, --seed N, --on DATABASE, --workers N',
     programs: ['postgresql'],
-    commands: [['node', '--require', 'esbuild-register', 'tests/chaos/chaos.ts']],
+    commands: [['node', '--require', 'esbuild-register', 'tests/nightly/chaos/chaos.ts']],
   },
   failover: {
     about: 'a PostgreSQL primary that is lost, its standby, and HAProxy before both',
@@ -55,8 +55,11 @@ const jobs: Readonly<Record<string, Job>> = {
     environment: { RUNS: '200000' },
     commands: [['env', 'NIGHTLY=', ...jest, 'tests/http/hostile', 'tests/http/limits', 'tests/access']],
   },
-  generators: { about: 'clients that generators write from the OpenAPI document', packages: ['tests/generators'] },
-  guests: { about: "the engine behind and beside other people's middleware", packages: ['tests/guests'] },
+  generators: {
+    about: 'clients that generators write from the OpenAPI document',
+    packages: ['tests/nightly/generators'],
+  },
+  guests: { about: "the engine behind and beside other people's middleware", packages: ['tests/nightly/guests'] },
   journeys: { about: 'a handful of journeys through the studio in Chromium, as .ci/run takes them', ...inChromium },
   kills: {
     about: 'services, commands and migrations that are killed; KILLS=10 is quicker',
@@ -72,7 +75,7 @@ const jobs: Readonly<Record<string, Job>> = {
   },
   package: {
     about: 'the packed package, installed from the registry on Node.js 24 and 22',
-    packages: ['tests/node-22'],
+    packages: ['tests/nightly/node-22'],
   },
   pooler: {
     about: 'PostgreSQL behind PgBouncer',
@@ -90,9 +93,12 @@ const jobs: Readonly<Record<string, Job>> = {
   speed: { about: 'the studio with 1,000,000 records', ...inChromium },
   starts: {
     about: 'two hundred starts and stops on Node.js 24 and 22; STARTS=10 is quicker',
-    packages: ['tests/node-22'],
+    packages: ['tests/nightly/node-22'],
     environment: { STARTS: '200' },
-    commands: [jest, ['tests/node-22/node_modules/.bin/node', 'node_modules/jest/bin/jest.js', '--maxWorkers=1']],
+    commands: [
+      jest,
+      ['tests/nightly/node-22/node_modules/.bin/node', 'node_modules/jest/bin/jest.js', '--maxWorkers=1'],
+    ],
   },
   system: { about: 'nginx, HAProxy, systemd and Prometheus', programs: ['nginx', 'haproxy', 'prometheus'] },
   tools: { about: 'linters on the OpenAPI document', ...inTools },

@@ -1,7 +1,15 @@
 /** Jest's testSequencer: starts the longest files first, so that no worker is left alone with one of them at the end. */
 
 /** From the longest on; then come all that are called slow, then all others. */
-const LONGEST = ['oracle/oracle.', 'suite/schemas.', 'migration/', 'postgres/', 'suite/command.', '.slow.'];
+const LONGEST = [
+  'oracle/oracle.',
+  'suite/schemas.',
+  'migration/',
+  'versions/',
+  'postgres/',
+  'suite/command.',
+  '.slow.',
+];
 
 interface TestFile {
   readonly path: string;

@@ -1,0 +1,105 @@
+/** What generators make of the simple profile compiles under strict TypeScript, and works with the live service. */
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { build } from 'esbuild';
+import { useCompiled } from '../../support/compiled.ts';
+import { exchange } from '../../support/exchange.ts';
+import { useServer } from '../../support/server.ts';
+
+const FOLDER = 'tests/nightly/generators';
+const GENERATED = 'generated';
+const DOCUMENT = join(GENERATED, 'openapi.json');
+
+/** By the name of the program that uses it, the command that it is called by. */
+const GENERATORS = {
+  'openapi-typescript': `openapi-typescript ${DOCUMENT} -o ${GENERATED}/openapi-typescript.d.ts`,
+  'hey-api': `openapi-ts -i ./${DOCUMENT} -o ${GENERATED}/hey-api -c @hey-api/client-fetch`,
+  orval: `orval --config ${GENERATED}/orval.config.cjs`,
+  'swagger-typescript-api': `swagger-typescript-api generate -p ${DOCUMENT} -o ${GENERATED} -n swagger-typescript-api.ts`,
+} as const;
+type Name = keyof typeof GENERATORS;
+const names = Object.keys(GENERATORS) as readonly Name[];
+
+const compiled = useCompiled();
+const server = useServer();
+
+beforeAll(async () => {
+  rmSync(join(FOLDER, GENERATED), { recursive: true, force: true });
+  mkdirSync(join(FOLDER, GENERATED));
+  const { text } = await exchange(server.url, 'GET /openapi.json?profile=simple');
+  writeFileSync(join(FOLDER, DOCUMENT), text);
+  const output = { target: './orval.ts', client: 'fetch', mode: 'single', baseUrl: `${server.url}/api` };
+  const config = { records: { input: './openapi.json', output } };
+  writeFileSync(join(FOLDER, GENERATED, 'orval.config.cjs'), `module.exports = ${JSON.stringify(config)};\n`);
+});
+
+async function run(command: string, ...words: readonly string[]): Promise<string> {
+  try {
+    return (await promisify(execFile)(join('node_modules/.bin', command), words, { cwd: FOLDER })).stdout;
+  } catch (error) {
+    const said = error as { readonly stdout?: string; readonly stderr?: string };
+    throw new Error(`${command}: ${said.stdout ?? ''}${said.stderr ?? ''}`, { cause: error });
+  }
+}
+
+async function withoutRecords(): Promise<void> {
+  for (const { id } of JSON.parse((await exchange(server.url, 'GET /api/tax-classes')).text) as { id: number }[])
+    await exchange(server.url, `DELETE /api/tax-classes/${id}`);
+}
+
+it.each(names)('%s generates', async (name) => {
+  const [command = '', ...words] = GENERATORS[name].split(' ');
+  await run(command, ...words);
+  const file = join(FOLDER, GENERATED, `${name}.ts`);
+  if (existsSync(file)) writeFileSync(file, readFileSync(file, 'utf8').replaceAll('// @ts-nocheck', ''));
+});
+
+it('all of it compiles under strict TypeScript, as do programs that use it', () => run('tsc', '-p', '.'));
+
+it.each(names)('a program that uses %s works', async (name) => {
+  const outfile = join(FOLDER, GENERATED, `${name}.use.cjs`);
+  const entryPoints = [join(FOLDER, 'use', `${name}.ts`)];
+  await build({ entryPoints, outfile, bundle: true, platform: 'node', format: 'cjs', logLevel: 'silent' });
+  const program = (await import(join(process.cwd(), outfile))) as { run(url: string): Promise<unknown> };
+  await withoutRecords();
+  expect(await program.run(server.url)).toEqual({
+    filtered: [2],
+    first: [3, 2],
+    second: [1],
+    total: '3',
+    zone: 'Europe',
+    updated: 200,
+    outdated: 412,
+    deleted: 200,
+    gone: 404,
+  });
+});
+
+describe('@modelcontextprotocol/inspector', () => {
+  const inspect = async (served: readonly string[], ...words: readonly string[]): Promise<unknown> =>
+    JSON.parse(await run('mcp-inspector', '--cli', ...served, '--method', ...words));
+
+  it('lists and calls the tools of /mcp and of records mcp', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'inspector-'));
+    const settings = [
+      `SCHEMA_DIR=${resolve('tests/fixtures/store')}`,
+      `DATABASE_URL=sqlite:${join(folder, 'records.db')}`,
+    ];
+    const program = [process.execPath, join(compiled.directory, 'engine/cli.js'), 'mcp', '--write'];
+    const servers = [
+      [`${server.url}/mcp`, '--transport', 'http'],
+      [...settings.flatMap((setting) => ['-e', setting]), ...program],
+    ];
+    for (const one of servers) {
+      expect(await inspect(one, 'tools/list')).toMatchObject({ tools: { length: 8 } });
+      const record = 'record={"zone":{"zone_name":"Europe"}}';
+      const call = ['tools/call', '--tool-name', 'create_record', '--tool-arg', 'type=ShippingMarkup', record];
+      expect(await inspect(one, ...call)).toMatchObject({
+        content: [{ text: expect.stringContaining('"zone_name":"Europe"') }],
+      });
+    }
+  });
+});
