@@ -142,7 +142,10 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
     createAlone: createShapeCache((view: View) => insertAlone(view, columns, dialect)),
     /** Bound: number of the new record, values of all columns. */
     insertNew: { sql: insertNew(type, columns, dialect) },
-    /** Returns identifier and JSON of a new record; divides by zero if the JSON is too long to be free. Bound: its number. */
+    /**
+     * Returns identifier and JSON of a new record. Divides by zero if the JSON is too long to be free, or if a new record
+     * got the identifier of a linked one. Bound: its number, JSON array of pairs of such a number and identifier.
+     */
     answerNew: createShapeCache((view: View) => answerNew(view, dialect)),
     /** Bound: identifier, values of these columns, stamps. */
     updateAlone: createShapeCache(([view, given]: readonly [View, readonly string[]]) =>
@@ -228,7 +231,8 @@ function answerNew(view: View, dialect: Dialect): Statement {
   const identifier = identifierOf(view.type, dialect);
   // OFFSET keeps the server from building the JSON twice.
   const record = `select ${identifier} as id$, ${recordJson(view, ROOT_ALIAS, dialect)} as text$ from ${tableOf(view.type, dialect)} where ${identifier} = ${linkSql(1)} offset 0`;
-  const isFine = `${isCurrent(dialect, 2)} and length(text$) <= ${UNCHARGED_CHARS}`;
+  const isTaken = `exists (select from json_array_elements($2::json) where current_setting('records.n' || (value ->> 0)) = value ->> 1)`;
+  const isFine = `${isCurrent(dialect, 3)} and length(text$) <= ${UNCHARGED_CHARS} and not ${isTaken}`;
   return {
     sql: `select id$, text$, 1 / coalesce((${isFine})::int, 0) from (select) as one$ left join (${record}) as new$ on true`,
   };

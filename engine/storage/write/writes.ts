@@ -158,7 +158,13 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     const isFlat = relationsIn(type, item.body).length === 0;
     const row = await (isFlat
       ? alone(table.createAlone(view.key, view), [-1, ...newValues(node, table.names)], caller)
-      : alone(table.answerNew(view.key, view), [-1], caller, undefined, insertsOf(session, await planWrite(session))));
+      : alone(
+          table.answerNew(view.key, view),
+          [-1, JSON.stringify(clashes(session))],
+          caller,
+          undefined,
+          insertsOf(session, await planWrite(session)),
+        ));
     return row && { records: [{ identifier: Number(row[0]), body: String(row[1]) }] };
   }
 
@@ -284,6 +290,12 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     forgetKeys: (hours) => forgetKeys(driver, hours),
   };
 }
+
+/** Pairs of a new record's number and a linked identifier of its type. Foreign keys accept links to new records. */
+const clashes = ({ made, existing }: WriteSession): readonly (readonly [number: number, linked: number])[] =>
+  made.flatMap(({ type }, index) =>
+    [...(existing.get(type)?.keys() ?? [])].map((linked) => [index + 1, linked] as const),
+  );
 
 /** Above this, one statement per type is cheaper. */
 const MOST_ALONE = 8;
