@@ -221,8 +221,8 @@ describe('diff', () => {
   });
 
   test.each([
-    [['schema'], 'Give two schema directories'],
-    [['schema', 'no/such/folder'], 'the schema directory cannot be read'],
+    [['tests/fixtures/store'], 'Give two schema directories'],
+    [['tests/fixtures/store', 'no/such/folder'], 'the schema directory cannot be read'],
   ])('%j is refused', async (words, message) => {
     const project = await projectOf({});
     expect(await project.run('diff', ...words)).toMatchObject({ code: 1, err: expect.stringContaining(message) });

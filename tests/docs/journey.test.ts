@@ -18,7 +18,7 @@ const READS_ONLY = /^npx records (?:advise|check|describe|diff|plan|suite|token)
 let reader: Reader;
 beforeAll(() => {
   reader = new Reader();
-  cpSync('schema', join(reader.folder, 'schema'), { recursive: true });
+  cpSync('tests/fixtures/store', join(reader.folder, 'schema'), { recursive: true });
 });
 afterAll(() => reader.close());
 

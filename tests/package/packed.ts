@@ -15,9 +15,7 @@ export function productionPackages(): readonly string[] {
     .map(([path]) => path);
 }
 
-const SOURCES = 'package.json README.md LICENSE CHANGELOG.md SECURITY.md docs schema engine deploy tests/package'.split(
-  ' ',
-);
+const SOURCES = 'package.json README.md LICENSE CHANGELOG.md SECURITY.md docs engine deploy tests/package'.split(' ');
 
 /**
  * Packs beside the clone: `npm pack` empties the folder that others may be running from. Returns the paths of the files

@@ -1,6 +1,5 @@
 /** The shipped descriptors as their YAML says them, read without the engine, in the words of the specification's tables. */
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 
 export interface RawDescriptor {
@@ -15,9 +14,8 @@ export interface RawDescriptor {
   readonly variants?: unknown;
 }
 
-export function readFolder(folder: string): ReadonlyMap<string, RawDescriptor> {
-  const files = readdirSync(folder).filter((name) => name.endsWith('.yaml'));
-  const parsed = files.map((name): RawDescriptor => parse(readFileSync(join(folder, name), 'utf8')));
+export function readDescriptors(files: readonly string[]): ReadonlyMap<string, RawDescriptor> {
+  const parsed = files.map((file): RawDescriptor => parse(readFileSync(file, 'utf8')));
   return new Map(parsed.map((descriptor) => [descriptor.type, descriptor]));
 }
 

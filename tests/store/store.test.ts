@@ -4,8 +4,8 @@ import { dirname, join } from 'node:path';
 import { checkSchema } from '../../engine/check.ts';
 import { type Answer, ask as askAt } from '../support/ask.ts';
 import { startTestServer } from '../support/server.ts';
-import { describeStore, isOfStore, shippedFiles } from '../support/shipped.ts';
-import { type RawDescriptor, readFolder, table } from './descriptors.ts';
+import { describeStore, shippedFiles, shippedSchema } from '../support/shipped.ts';
+import { type RawDescriptor, readDescriptors, table } from './descriptors.ts';
 import { DECIMALS, LENGTHS, REFUSED, UNIQUE, UNIQUE_OR_NULL } from './facts.ts';
 import {
   answered,
@@ -18,11 +18,9 @@ import {
 } from './specification.ts';
 
 describeStore('the descriptors', () => {
-  // Somebody may have added types.
-  const known = (folder: string): ReadonlyMap<string, RawDescriptor> =>
-    new Map([...readFolder(folder)].filter(([type]) => isOfStore(type)));
-  const shipped = known('schema');
-  const related = known('schema/related');
+  const isIn = (folder: string) => (file: string) => dirname(file) === folder;
+  const shipped = readDescriptors(shippedFiles.filter(isIn('schema')));
+  const related = readDescriptors(shippedFiles.filter(isIn('schema/related')));
   const descriptorOf = (type: string): RawDescriptor => {
     const descriptor = shipped.get(type) ?? related.get(type);
     if (!descriptor) throw new Error(`no descriptor of ${type}`);
@@ -30,7 +28,7 @@ describeStore('the descriptors', () => {
   };
 
   test('have no fault and no warning', () => {
-    expect(checkSchema('schema').diagnostics.filter(({ file }) => shippedFiles.includes(file))).toEqual([]);
+    expect(checkSchema(shippedSchema()).diagnostics).toEqual([]);
   });
 
   test.each(shippedFiles)('%s tells editors where the grammar is', (file) => {
@@ -78,8 +76,7 @@ describeStore('the descriptors', () => {
 
 /** Names that can only come from the store: those of types, and compound names of fields and relations. */
 const storeNames: ReadonlySet<string> = new Set(
-  [...readFolder('schema').values(), ...readFolder('schema/related').values()]
-    .filter(({ type }) => isOfStore(type))
+  [...readDescriptors(shippedFiles).values()]
     .flatMap(({ type, fields, relations }) => [type, ...Object.keys({ ...fields, ...relations })])
     .filter((name) => /_|[a-z][A-Z]/.test(name)),
 );
@@ -101,7 +98,7 @@ describeStore.each(['engine', 'studio'])('%s/', (folder) => {
 describeStore('the service', () => {
   let server: Awaited<ReturnType<typeof startTestServer>>;
   beforeAll(async () => {
-    server = await startTestServer({ schemaDirectory: 'schema' });
+    server = await startTestServer({ schemaDirectory: shippedSchema() });
   });
   afterAll(() => server.close());
 

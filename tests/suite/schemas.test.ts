@@ -6,10 +6,11 @@ import { databaseKind } from '../support/databases.ts';
 import { loadModel } from '../support/model.ts';
 import { createObserver, type Observer } from '../support/observer.ts';
 import { fixtureSchemas, manyTypes } from '../support/schemas.ts';
+import { shippedSchemas } from '../support/shipped.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 const schemas = [
-  { name: 'schema', directory: 'schema' },
+  ...shippedSchemas,
   { name: 'an ERP of 19 types', directory: 'tests/fixtures/erp' },
   { name: 'one type', directory: 'tests/fixtures/one-type' },
   ...(databaseKind === 'sqlite' ? [{ name: '200 types', directory: manyTypes(200) }] : []),
