@@ -33,6 +33,13 @@ export const workerNumber: number | undefined = cluster.isWorker
   ? Number(process.env[WORKER_VARIABLE]) || undefined
   : undefined;
 
+/** Terminals and supervisors send these, some of them to a whole group of processes. */
+export const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
+
+export function ignoreSignals(signals: readonly NodeJS.Signals[]): void {
+  for (const signal of signals) process.on(signal, () => undefined);
+}
+
 /** C0 and C1 controls except tab and newline, and characters that reorder or separate text. */
 // oxlint-disable-next-line no-control-regex
 const CONTROLS = /[\u0000-\u0008\u000B-\u001F\u007F-\u009F\u061C\u200E\u200F\u2028-\u202E\u2066-\u2069]/g;

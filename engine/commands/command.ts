@@ -1,10 +1,11 @@
 /** Common parts of commands: options, exit codes, signals, the model, the database, progress. */
 import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { errorText } from '../log.ts';
 import { Problem, reasonOf, StartError } from '../problem.ts';
 import { warningsAbout, readSettings, type Settings } from '../settings/settings.ts';
-import { printError, workerNumber } from '../process.ts';
+import { ignoreSignals, printError, STOP_SIGNALS, workerNumber } from '../process.ts';
 import { checkSchema } from '../check.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
 import type { Model, RecordType } from '../model/model.ts';
@@ -18,13 +19,26 @@ export interface Command {
   run(options: readonly string[]): Promise<number>;
 }
 
-/** Waits for SIGTERM or SIGINT. A second signal ends the process at once. */
+const PARENT = process.ppid;
+const PARENT_CHECK_MS = 500;
+
+/**
+ * Waits for a signal to stop, or for the end of npm, whose shell forwards no signals. Supervisors may repeat a signal:
+ * a later one changes nothing, but for SIGINT, with which an impatient person at a terminal ends the process at once.
+ */
 export async function stopSignal(): Promise<string> {
   const heard = new AbortController();
   const { signal } = heard;
-  const name = await Promise.race(['SIGTERM', 'SIGINT'].map((one) => once(process, one, { signal }).then(() => one)));
+  ignoreSignals(STOP_SIGNALS.filter((one) => one !== 'SIGINT'));
+  const signals = STOP_SIGNALS.map((one) => once(process, one, { signal }).then(() => one));
+  const name = await Promise.race([...signals, ...(process.env['npm_lifecycle_event'] ? [parentExit(signal)] : [])]);
   heard.abort();
   return name;
+}
+
+async function parentExit(signal: AbortSignal): Promise<string> {
+  while (process.ppid === PARENT) await sleep(PARENT_CHECK_MS, undefined, { ref: false, signal });
+  return 'the parent process ended';
 }
 
 export function runProcess(run: () => Promise<number>): void {
@@ -33,6 +47,8 @@ export function runProcess(run: () => Promise<number>): void {
     printError(errorText(error));
     process.exit(1);
   });
+  // Otherwise Node would open its debugger, with which other users of the machine could run code.
+  ignoreSignals(['SIGUSR1']);
   // Workers do not repeat the warnings.
   if (workerNumber === undefined) for (const warning of warningsAbout(process.env)) printError(`Warning: ${warning}`);
   const fail = (error: unknown): number => {

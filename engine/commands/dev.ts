@@ -11,7 +11,7 @@ import { print, printError } from '../process.ts';
 import { command, messageOf, stopSignal } from './command.ts';
 import { startEngine } from '../engine.ts';
 import { listen } from '../server/listener.ts';
-import { answering, forHost, pagesAt } from '../server/serve.ts';
+import { announcement, answering, forHost } from '../server/serve.ts';
 
 const POLL_MS = 120;
 const RETIRE_MS = 10;
@@ -38,9 +38,8 @@ export const dev = command(USAGE, {}, 0, async (_, __, settings) => {
     }
   };
   warn();
-  print(
-    `Serving records at ${serving.url}/api/, watching ${settings.schemaDirectory}\n${pagesAt(serving.url, settings)}`,
-  );
+  const { url } = serving;
+  print(announcement(`Serving records at ${url}/api/, watching ${settings.schemaDirectory}`, url, settings, true));
   const look = async (): Promise<string> => stateOf(settings.schemaDirectory);
   const stop = followSettled(before, { look, every: POLL_MS, changed });
   await stopSignal();

@@ -2,7 +2,7 @@
 import { formatDiagnostics } from '../descriptor/report.ts';
 import { createLog, type Log } from '../log.ts';
 import { VERSION, print, printError, workerNumber } from '../process.ts';
-import { pagesAt, serve, type Serving } from '../server/serve.ts';
+import { announcement, serve, type Serving } from '../server/serve.ts';
 import { type Settings, withoutPassword } from '../settings/settings.ts';
 import { BOOLEAN, command, stopSignal } from './command.ts';
 
@@ -37,7 +37,7 @@ async function untilStopped(
   const database = withoutPassword(settings.databaseUrl);
   log.info({ version: VERSION, address: url, database, model, ...(workers > 1 ? { workers } : {}) }, 'serving');
   const by = workers > 1 ? `, by ${workers} workers` : '';
-  print(`Serving records at ${url}/api/${by}\n${pagesAt(url, settings)}`);
+  print(announcement(`Serving records at ${url}/api/${by}`, url, settings, process.stdout.isTTY));
   return stop(close, log, await stopped);
 }
 

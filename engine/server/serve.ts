@@ -37,8 +37,12 @@ export async function serve(settings: Settings & Pick<EngineSettings, 'clock' | 
   }
 }
 
-export const pagesAt = (url: string, { studio }: Settings): string =>
-  `${studio && studioBuild() ? `Studio: ${url}/studio\n` : ''}Documentation: ${url}/docs`;
+/** What a started service prints: text for people, else one JSON object, as collectors of logs expect. */
+export function announcement(msg: string, url: string, { studio }: Settings, isText: boolean): string {
+  const pages = { ...(studio && studioBuild() ? { Studio: `${url}/studio` } : {}), Documentation: `${url}/docs` };
+  if (!isText) return JSON.stringify({ msg, ...pages });
+  return [msg, ...Object.entries(pages).map(([name, address]) => `${name}: ${address}`)].join('\n');
+}
 
 /** Requests per minute if other machines can connect: too few for guessing tokens. */
 const OPEN_RATE = 1200;

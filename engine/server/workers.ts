@@ -8,7 +8,7 @@ import { createLog } from '../log.ts';
 import { AUTO_WORKERS, automaticLimit, type Settings, settingsTable } from '../settings/settings.ts';
 import { StartError } from '../problem.ts';
 import { parseAddress, shareOf } from '../storage/postgres/address.ts';
-import { WORKER_VARIABLE } from '../process.ts';
+import { ignoreSignals, STOP_SIGNALS, WORKER_VARIABLE } from '../process.ts';
 import { listen } from './listener.ts';
 import { forHost } from './serve.ts';
 
@@ -110,10 +110,10 @@ export async function serveByWorkers(settings: Settings, count: number) {
   return { ...ready, close };
 }
 
-/** In a worker: waits for the stop message or SIGTERM. Only the first process handles a terminal's SIGINT. */
+/** In a worker: waits for the stop message or SIGTERM. Only the first process handles the signals of a terminal. */
 export function stopMessage(): Promise<void> {
-  process.on('SIGINT', () => undefined);
+  ignoreSignals(STOP_SIGNALS.filter((signal) => signal !== 'SIGTERM'));
   return new Promise((resolve) => {
-    process.once('SIGTERM', () => resolve()).on('message', (message) => message === STOP && resolve());
+    process.on('SIGTERM', () => resolve()).on('message', (message) => message === STOP && resolve());
   });
 }

@@ -81,7 +81,7 @@ onServer('WORKERS', () => {
     const seeds =
       [...loadModel('tests/fixtures/store').types.values()].find(({ name }) => name === 'Notification')?.seed ?? [];
     expect((await exchange(url, 'GET /api/notifications')).headers['x-total-count']).toBe(String(seeds.length));
-    expect(service.out()).toMatch(`Serving records at ${url}/api/, by 3 workers\n`);
+    expect(JSON.parse(service.out()).msg).toBe(`Serving records at ${url}/api/, by 3 workers`);
     expect(await stop(service)).toBe(0);
   });
 

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -111,41 +111,95 @@ const records = (options: readonly string[], environment: Environment = {}): Run
   run('engine/cli.js', options, environment);
 
 describe('the process', () => {
-  test.each(['SIGTERM', 'SIGINT'] as const)('%s answers what is open, and ends with 0', async (signal) => {
-    const service = serve();
-    const url = await urlOf(service);
-    const { socket, received } = await open(url);
-    const idle = await open(url);
-    const body = '{"name":"to the end"}';
-    await begin(socket, body.length);
-    socket.write(body.slice(0, 5));
-    service.child.kill(signal);
-    await once(idle.socket, 'close');
-    await expect(exchange(url, 'GET /api/gadgets')).rejects.toThrow('ECONNREFUSED');
-    socket.write(body.slice(5));
-    await once(socket, 'close');
-    expect(received()).toMatch(/\r\n\r\nHTTP\/1.1 201 Created\r\n[\s\S]*\r\nConnection: close\r\n[\s\S]*"to the end"/);
-    expect(await service.ended).toBe(0);
-    const pages = service.out().split('\n').slice(1);
-    expect(pages.filter((line) => line !== `Studio: ${url}/studio`)).toEqual([`Documentation: ${url}/docs`, '']);
-    expect(service.err()).not.toMatch(/"level":"(warn|error)"|^[^{]/m);
-  });
+  test.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const)(
+    '%s answers what is open, and ends with 0',
+    async (signal) => {
+      const service = serve();
+      const url = await urlOf(service);
+      const { socket, received } = await open(url);
+      const idle = await open(url);
+      const body = '{"name":"to the end"}';
+      await begin(socket, body.length);
+      socket.write(body.slice(0, 5));
+      service.child.kill(signal);
+      await once(idle.socket, 'close');
+      await expect(exchange(url, 'GET /api/gadgets')).rejects.toThrow('ECONNREFUSED');
+      socket.write(body.slice(5));
+      await once(socket, 'close');
+      expect(received()).toMatch(
+        /\r\n\r\nHTTP\/1.1 201 Created\r\n[\s\S]*\r\nConnection: close\r\n[\s\S]*"to the end"/,
+      );
+      expect(await service.ended).toBe(0);
+      // Collectors of logs read one JSON object per line.
+      expect(
+        service
+          .out()
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line)),
+      ).toEqual([expect.objectContaining({ msg: `Serving records at ${url}/api/`, Documentation: `${url}/docs` })]);
+      expect(service.err()).not.toMatch(/"level":"(warn|error)"|^[^{]/m);
+    },
+  );
 
-  test.each([
-    ['SIGTERM', 'SIGINT'],
-    ['SIGINT', 'SIGTERM'],
-    ['SIGTERM', 'SIGTERM'],
-  ] as const)('%s, and then %s, ends it at once', async (first, second) => {
+  test.each(['SIGTERM', 'SIGINT'] as const)('SIGINT after %s ends the process at once', async (first) => {
     const service = serve();
     const url = await urlOf(service);
     const [{ socket }, idle] = [await open(url), await open(url)];
     await begin(socket, 10);
     service.child.kill(first);
     await closed(idle.socket);
-    service.child.kill(second);
+    service.child.kill('SIGINT');
     await service.ended;
-    expect(service.child.signalCode).toBe(second);
+    expect(service.child.signalCode).toBe('SIGINT');
     socket.destroy();
+  });
+
+  test.each([
+    ['SIGTERM', 'SIGTERM'],
+    ['SIGINT', 'SIGTERM'],
+    ['SIGTERM', 'SIGHUP'],
+    ['SIGHUP', 'SIGQUIT'],
+  ] as const)('%s and then %s still answers what is open', async (first, second) => {
+    const service = serve();
+    const url = await urlOf(service);
+    const [{ socket, received }, idle] = [await open(url), await open(url)];
+    const body = '{"name":"to the end"}';
+    await begin(socket, body.length);
+    service.child.kill(first);
+    await closed(idle.socket);
+    service.child.kill(second);
+    socket.write(body);
+    await once(socket, 'close');
+    expect(received()).toMatch(/HTTP\/1.1 201 Created/);
+    expect(await service.ended).toBe(0);
+  });
+
+  test('SIGUSR1 opens no debugger', async () => {
+    const service = serve();
+    const url = await urlOf(service);
+    service.child.kill('SIGUSR1');
+    expect((await exchange(url, 'GET /health/live')).status).toBe(200);
+    service.child.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+    expect(service.err()).not.toContain('Debugger');
+  });
+
+  test('a service that npm started ends when the shell in between is killed', async () => {
+    const file = JSON.stringify(resolve(compiled.directory, 'server.js'));
+    const environment = { npm_lifecycle_event: 'start', PORT: '0', SCHEMA_DIR: SCHEMA };
+    const env = { ...process.env, ...environment, DATABASE_URL: `sqlite:${join(directory, 'orphan.db')}` };
+    // The second command keeps the shell from replacing itself by the service.
+    const shell = spawn('sh', ['-c', `"$NODE" ${file}; true`], {
+      env: { ...env, NODE: process.execPath },
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const [line] = await once(shell.stdout, 'data');
+    const url = /http:[^/]*\/\/[\d.:]+/.exec(String(line))?.[0] ?? '';
+    expect((await exchange(url, 'GET /health/live')).status).toBe(200);
+    shell.kill('SIGTERM');
+    await once(shell.stdout, 'close');
+    await expect(exchange(url, 'GET /health/live')).rejects.toThrow('ECONNREFUSED');
   });
 
   test('SIGTERM cuts off requests that stay open', async () => {

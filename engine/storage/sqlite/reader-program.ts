@@ -6,6 +6,7 @@ import Database from 'better-sqlite3';
 import { codeOf } from '../../files.ts';
 import { createCache } from '../../memo.ts';
 import { reasonOf } from '../../problem.ts';
+import { ignoreSignals, STOP_SIGNALS } from '../../process.ts';
 import type { Row, Statement, Values } from '../driver.ts';
 import { BEGIN, COMMIT, connect } from './connection.ts';
 import {
@@ -116,7 +117,7 @@ const WATCH = `new (require('node:net').Socket)({ fd: 4 })
 new Worker(WATCH, { eval: true, execArgv: [] }).unref();
 
 process.title = 'records reader';
-// Ignores signals to the process group: the service ends its readers.
-process.on('SIGINT', () => undefined).on('SIGTERM', () => undefined);
+// Signals to the process group: the service ends its readers.
+ignoreSignals([...STOP_SIGNALS, 'SIGUSR1']);
 process.on('message', (question: Question) => send(reply(question)));
 send('ready');
