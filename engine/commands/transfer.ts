@@ -1,12 +1,13 @@
 /** `export` writes all records as NDJSON; `import` reads them into an empty database. */
-import { createWriteStream, writeFileSync } from 'node:fs';
+import { createWriteStream, statSync, writeFileSync } from 'node:fs';
+import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { type NewFile, newFile } from '../files.ts';
 import { escapeStep, type JsonObject, type KeptMembers, type RawMembers, readObject } from '../json/json.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { shortened } from '../names.ts';
 import { type Fault, MAX_ERRORS, Problem, reasonOf, StartError } from '../problem.ts';
-import { print } from '../process.ts';
+import { print, printError } from '../process.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Driver } from '../storage/driver.ts';
 import { planFor, prepare } from '../storage/migrate/apply.ts';
@@ -16,15 +17,20 @@ import { createLineValidator } from '../validation/line-validator.ts';
 import { BOOLEAN, command, createProgress, databaseFile, isOfSystem, STRING, withDatabase } from './command.ts';
 
 const EXPORT =
-  'records export FILE [--force]: writes all records of the database as NDJSON; --force replaces an existing file';
+  'records export FILE [--force]: writes all records of the database as NDJSON; --force replaces an existing file; FILE may be a pipe, or - for standard output';
 
 export const exportRecords = command(EXPORT, { force: BOOLEAN }, 1, async ({ force = false }, [name], settings) => {
   if (name === undefined) throw new StartError(`The name of the file is missing\n${EXPORT}`);
+  const exportTo = (open: () => Writable) =>
+    withDatabase(settings, async (model, driver) => write(await requireApplied(model, driver), driver, open(), name));
+  if (isPipe(name)) {
+    const count = await exportTo(() => (STANDARD_OUTPUT.has(name) ? process.stdout : createWriteStream(name)));
+    printError(`Wrote ${count} lines`);
+    return 0;
+  }
   const file = newFile(name, { force, database: databaseFile(settings) });
   try {
-    const count = await withDatabase(settings, async (model, driver) =>
-      write(await requireApplied(model, driver), driver, file.partial, name),
-    );
+    const count = await exportTo(() => createWriteStream(file.partial, { flags: 'r+' }));
     file.finish();
     print(`Wrote ${count} lines to ${name}`);
   } finally {
@@ -32,6 +38,14 @@ export const exportRecords = command(EXPORT, { force: BOOLEAN }, 1, async ({ for
   }
   return 0;
 });
+
+const STANDARD_OUTPUT: ReadonlySet<string> = new Set(['-', '/dev/stdout', '/dev/fd/1']);
+
+/** Pipes and devices have no content to protect, and cannot be renamed once they are complete. */
+function isPipe(name: string): boolean {
+  const found = statSync(name, { throwIfNoEntry: false });
+  return STANDARD_OUTPUT.has(name) || found?.isFIFO() === true || found?.isCharacterDevice() === true;
+}
 
 async function requireApplied(own: Model, driver: Driver): Promise<Model> {
   const { steps, kept, model } = await planFor(own, driver);
@@ -42,7 +56,7 @@ async function requireApplied(own: Model, driver: Driver): Promise<Model> {
   return model;
 }
 
-async function write(model: Model, driver: Driver, partial: string, name: string): Promise<number> {
+async function write(model: Model, driver: Driver, out: Writable, name: string): Promise<number> {
   let [done, all] = [-1, 0];
   const progress = createProgress();
   async function* lines(): AsyncGenerator<string> {
@@ -52,8 +66,7 @@ async function write(model: Model, driver: Driver, partial: string, name: string
       yield `${typeof line === 'object' ? JSON.stringify(line) : line}\n`;
     }
   }
-  const out = createWriteStream(partial, { flags: 'r+' });
-  await pipeline(lines, out).catch((error: unknown) => {
+  await pipeline(lines, out, { end: out !== process.stdout }).catch((error: unknown) => {
     throw isOfSystem(error) ? new StartError(`${name} cannot be written: ${reasonOf(error)}`, { cause: error }) : error;
   });
   return done;

@@ -1,0 +1,47 @@
+/** `export` to a pipe. */
+import { execFileSync } from 'node:child_process';
+import { createReadStream, mkdtempSync, readdirSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { createProject, type Project } from '../support/project.ts';
+import { useCompiled } from '../support/compiled.ts';
+
+const ITEM = 'type: Item\nfields:\n  name: { type: string }\nseed: [{ id: 1, name: a }, { id: 2, name: b }]\n';
+
+const compiled = useCompiled();
+let project: Project;
+beforeAll(async () => {
+  project = await createProject({ 'item.yaml': ITEM });
+  await project.starts();
+});
+afterAll(() => project.remove());
+
+const exportTo = (file: string) => compiled.run('engine/cli.js', ['export', file], project.environment);
+
+const expectExport = (out: string): void => {
+  const lines = out.trimEnd().split('\n');
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toContainEqual(
+    expect.objectContaining({ type: 'Item', fields: { name: 'b' } }),
+  );
+};
+
+test.each(['-', '/dev/stdout'])(
+  'export %s writes to standard output, and its report to standard error',
+  async (name) => {
+    const { ended, out, err } = exportTo(name);
+    expect(await ended).toBe(0);
+    expectExport(out());
+    expect(err()).toMatch(/^Wrote \d+ lines\n$/);
+  },
+);
+
+test('export writes to a named pipe, which stays', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'pipe-'));
+  const pipe = join(directory, 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  const read = text(createReadStream(pipe));
+  expect(await exportTo(pipe).ended).toBe(0);
+  expectExport(await read);
+  expect(readdirSync(directory)).toEqual(['pipe']);
+});
