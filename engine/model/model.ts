@@ -178,11 +178,13 @@ export interface RecordType {
   readonly seed: readonly JsonObject[];
 }
 
-/** The field that names a record: the descriptor's label, else the first unique string, else the first string. */
+/** The field that names a record: the descriptor's label, else a string, preferably one that is required, then unique. */
 export function labelAmong({ label }: RecordType, shown: readonly Field[]): Field | undefined {
   if (label && shown.includes(label)) return label;
   const texts = shown.filter(isLabel);
-  return texts.find(({ unique }) => unique) ?? texts[0];
+  const always = texts.filter(({ required }) => required);
+  const preferred = always.length > 0 ? always : texts;
+  return preferred.find(({ unique }) => unique) ?? preferred[0];
 }
 
 const isLabel = ({ type, sensitive, generated, multiline }: Field): boolean =>

@@ -74,12 +74,12 @@ const MARKED = new Marked({
 });
 
 /** Links between PAGES become anchors; other links to files become text. */
-export async function guidePage(title: string, publicUrl: string): Promise<string> {
+export async function guidePage(title: string, address: string): Promise<string> {
   const files = PAGES.map((name) => readFile(join(PACKAGE_FOLDER, 'docs/reference', `${name}.md`), 'utf8'));
   const parts = (await Promise.all(files)).map((text) => text.replace(COMMENT, ''));
   const markdown = parts
     .join('\n')
-    .replaceAll(LOCAL, publicUrl || LOCAL)
+    .replaceAll(LOCAL, () => address)
     .replaceAll(FILE_LINK, (_, words: string, file: string, heading?: string) => {
       const name = file.replace('.md', '');
       return PAGES.includes(name) ? `[${words}](${heading ?? `#${name}`})` : words;

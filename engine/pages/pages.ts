@@ -91,9 +91,14 @@ export function createPages(
     page(path, mediaType, textFor, documents, allow);
   };
 
+  /** Where the client has reached the service. */
+  const addressOf = ({ protocol, headers: { host = 'localhost' }, baseUrl }: Request): string =>
+    publicUrl || `${protocol}://${host}${baseUrl}`;
+
   page('/', HTML, (request) => {
     const model = modelFor(request);
-    return kept(model, '/', () => startPage(model, about));
+    const address = addressOf(request);
+    return kept(model, `/ ${address}`, () => startPage(model, about, address));
   });
   document('/openapi.json', 'application/json', (text) => JSON.stringify(text));
   document('/openapi.yaml', 'application/yaml', (text) => stringify(text, { aliasDuplicateObjects: false }));
@@ -101,7 +106,7 @@ export function createPages(
     llmsText(modelFor(request), about, publicUrl || request.baseUrl),
   );
   page('/docs', HTML, () => docsPage(title, guarded));
-  page('/docs/clients', HTML, () => guidePage(title, publicUrl));
+  page('/docs/clients', HTML, (request) => guidePage(title, addressOf(request)));
   const files = [
     'style.css',
     'reference.css',

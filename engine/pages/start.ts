@@ -7,7 +7,9 @@ import { type Html, html, layout, NO_HTML, type ServiceInfo } from './page.ts';
 
 const FIRST_PAGE = '?_cnd[limit]=0&_cnd[limit]=20';
 
-export function startPage(model: Model, { title, version, hasStudio, guarded, publicUrl }: ServiceInfo): string {
+/** `address`: the URL of the service, for an example that can be copied. */
+export function startPage(model: Model, about: ServiceInfo, address: string): string {
+  const { title, version, hasStudio, guarded, publicUrl } = about;
   const types = [...model.types.values()];
   const served = types.filter(({ operations }) => operations.size > 0);
   const related = types.filter(({ operations }) => operations.size === 0);
@@ -34,7 +36,7 @@ export function startPage(model: Model, { title, version, hasStudio, guarded, pu
       ${tokenForm(guarded)}
     </header>
     <main${byToken}${isLocked ? html` data-locked` : NO_HTML}>
-      ${exampleSection(served, publicUrl, guarded)}
+      ${exampleSection(served, address, guarded)}
       <h2 id="types">Record types</h2>
       ${
         isLocked
@@ -80,7 +82,7 @@ const relatedSection = (types: readonly RecordType[]): Html =>
     </dl>`;
 
 /** Uses the type with the fewest fields and required relations, for a short body. */
-function exampleSection(served: readonly RecordType[], publicUrl: string, guarded: boolean): Html {
+function exampleSection(served: readonly RecordType[], address: string, guarded: boolean): Html {
   const size = ({ fields, relations }: RecordType): number =>
     fields.size + relations.size + 100 * [...relations.values()].filter(({ required }) => required).length;
   const [type] = served
@@ -88,7 +90,7 @@ function exampleSection(served: readonly RecordType[], publicUrl: string, guarde
     .toSorted((one, other) => size(one) - size(other));
   if (type === undefined) return NO_HTML;
   const token = guarded ? ` -H 'Authorization: Bearer TOKEN'` : '';
-  const url = `${publicUrl || 'http://127.0.0.1:3000'}/api/${encodeURIComponent(type.path)}`;
+  const url = `${address}/api/${encodeURIComponent(type.path)}`;
   const body = JSON.stringify(creationExample(type)).replaceAll("'", `'\\''`);
   return html`<h2>A request and its response</h2>
     <pre><code>curl ${url}${token} --json '${body}'</code></pre>

@@ -50,6 +50,9 @@ const labelOf = (fields: string, rest = ''): string | undefined => {
 
 test.each([
   ['a: { type: string }, b: { type: string, unique: true }', '', 'b'],
+  ['a: { type: string, unique: true }, b: { type: string, required: true }', '', 'b'],
+  ['a: { type: string, required: true }, b: { type: string, required: true, unique: true }', '', 'b'],
+  ['a: { type: string }, b: { type: string, required: true, sensitive: true }', '', 'a'],
   ['n: { type: integer, unique: true }, a: { type: string }, b: { type: string }', '', 'a'],
   ['a: { type: string, sensitive: true, unique: true }, b: { type: string }', '', 'b'],
   ['a: { type: string, sensitive: true, unique: true }', '', undefined],

@@ -89,7 +89,7 @@ test.each(
 
 test('GET / shows a request with its response, and the relations', async () => {
   const { text } = await exchange(server.url, 'GET /');
-  expect(text).toContain('curl http://127.0.0.1:3000/api/');
+  expect(text).toContain(`curl ${server.url}/api/`);
   expect(text).toContain('<td><code>zone</code>, one</td>');
   expect(text).toContain('erDiagram');
 });
@@ -97,5 +97,6 @@ test('GET / shows a request with its response, and the relations', async () => {
 test.each(['reading', 'writing', 'problems'])('GET /docs/clients has the part "%s" of docs/reference', async (part) => {
   const { text } = await exchange(server.url, 'GET /docs/clients');
   expect(text).toContain(`<h1 id="${part}">`);
+  expect(text).not.toContain('127.0.0.1:3000');
   expect(text).not.toContain('.md');
 });
