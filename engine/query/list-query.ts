@@ -86,6 +86,8 @@ export interface SetCount {
 export interface Cursor {
   readonly direction: 'after' | 'before';
   readonly values: readonly JsonValue[];
+  /** Has the values if they are too long for the cursor: `values` are a place before it, for when it has changed. */
+  readonly record?: { readonly identifier: number; readonly digest: string };
 }
 
 export interface ListQuery {

@@ -1,5 +1,6 @@
 /** Order and page of a list: `_cnd[orderBy]`, `_cnd[limit]`, and the cursors of `after=` and `before=`. */
 import { hash } from 'node:crypto';
+import { foldedValue } from '../field-types/case-folding.ts';
 import { integer } from '../field-types/integer.ts';
 import { type JsonValue, parsedJson } from '../json/json.ts';
 import { memoized } from '../memo.ts';
@@ -129,16 +130,38 @@ function wholeNumber(item: Parameter | undefined, faults: Fault[], greatest = In
 
 // `after=` and `before=`: a page that starts or ends at a cursor, stable while rows are added and deleted.
 
+/** Two cursors must fit into the headers that a proxy accepts by default. */
+const LONG_CURSOR = 512;
 const MAX_CURSOR_LENGTH = 2048;
-const BINDING_LENGTH = 12;
+/** Code points of all texts in a cursor that would be longer. */
+const MAX_CUT_LENGTH = 60;
+const DIGEST_LENGTH = 12;
 
 type BoundTo = Pick<ListQuery, 'view' | 'order' | 'filters'>;
 
-/** `values`: one per term of `query.order`. Returns undefined if too long: there is no link then. */
-export function encodeCursor(query: BoundTo, values: readonly JsonValue[]): string | undefined {
-  const text = Buffer.from(JSON.stringify([binding(query), ...values])).toString('base64url');
-  return text.length > MAX_CURSOR_LENGTH ? undefined : text;
+const isText = ({ path: { field } }: OrderBy): boolean => field?.type.isText === true;
+
+/** `values`: one per term of `query.order`. If they are long, texts are cut, and their digest follows. */
+export function encodeCursor(query: BoundTo, values: readonly JsonValue[]): string {
+  const { order } = query;
+  const encoded = (...content: readonly JsonValue[]): string =>
+    Buffer.from(JSON.stringify([binding(query), ...content])).toString('base64url');
+  const text = encoded(...values);
+  if (text.length <= LONG_CURSOR || !order.some(isText)) return text;
+  const length = Math.floor(MAX_CUT_LENGTH / order.length);
+  const cut = order.map((term, index) => {
+    const value = values[index] ?? null;
+    if (value === null || !isText(term)) return value;
+    const whole = String(term.path.field?.caseless ? foldedValue(value) : value);
+    return Array.from(whole.slice(0, 2 * length))
+      .slice(0, length)
+      .join('');
+  });
+  return encoded(...cut, digestOf(values));
 }
+
+export const digestOf = (value: JsonValue): string =>
+  hash('sha256', JSON.stringify(value), 'base64url').slice(0, DIGEST_LENGTH);
 
 /** Must be called last: a cursor is bound to the rest of the query; skips the check if that has faults. */
 export function resolveCursor(query: ListQuery, { plain, faults }: QueryReading): Cursor | undefined {
@@ -162,15 +185,25 @@ export function resolveCursor(query: ListQuery, { plain, faults }: QueryReading)
       'This cursor belongs to a list with another type, order or filter; start again without it',
     );
   const { order } = query;
-  if (values.length === order.length && order.every(({ path }, index) => isValueOf(path, values[index])))
-    return { direction, values };
-  return complain('invalid-cursor', 'This cursor was changed; use the links of the list unchanged');
+  const [digest, ...more] = values.slice(order.length);
+  const cut = order.findIndex(isText);
+  const isPlace = order.every(({ path }, index) => isValueOf(path, values[index])) && more.length === 0;
+  if (!isPlace || (digest !== undefined && (cut < 0 || typeof digest !== 'string')))
+    return complain('invalid-cursor', 'This cursor was changed; use the links of the list unchanged');
+  if (digest === undefined) return { direction, values };
+  const isDescending = order[cut]?.descending !== (direction === 'before');
+  const start = values[cut] ?? null;
+  return {
+    direction,
+    values: [...values.slice(0, cut), isDescending && start !== null ? `${String(start)}\u{10ffff}` : start],
+    record: { identifier: Number(values[order.length - 1]), digest },
+  };
 }
 
 const binding = memoized(({ view, order, filters }: BoundTo): string => {
   const terms = order.map(({ path, descending }) => [path.name, descending]);
   const conditions = filters.map(textOf).toSorted();
-  return hash('sha256', JSON.stringify([view.type.name, terms, conditions]), 'base64url').slice(0, BINDING_LENGTH);
+  return digestOf([view.type.name, terms, conditions]);
 });
 
 function textOf(condition: Filter): string {
@@ -185,5 +218,7 @@ function textOf(condition: Filter): string {
 function isValueOf({ relations, field }: Path, value: JsonValue | undefined): boolean {
   if (value === null) return field !== undefined || relations.length > 0;
   const text = String(value);
-  return (field?.type ?? integer).parse(text) === value && text.isWellFormed() && !text.includes('\0');
+  return (
+    value !== undefined && (field?.type ?? integer).parse(text) === value && text.isWellFormed() && !text.includes('\0')
+  );
 }

@@ -27,7 +27,7 @@ export const MAX_BRIEF_BYTES = 64 * 1024;
 export function shapeOf({ view, filters, order, cursor, offset }: ListQuery): string {
   const orderShape = order.map(({ path, descending }) => `${path.name}${descending ? '-' : '+'}`);
   const cursorShape = cursor
-    ? `${cursor.direction} ${cursor.values.map((value) => (value === null ? 'n' : 'v')).join('')}`
+    ? `${cursor.direction}${cursor.record ? ' near' : ''} ${cursor.values.map((value) => (value === null ? 'n' : 'v')).join('')}`
     : '';
   return `${view.type.statementKey}|${view.key}|${offset === 0}|${shapeOfConditions(filters)}|${orderShape.join(',')}|${cursorShape}`;
 }
@@ -144,11 +144,11 @@ interface Key {
   readonly operand: SqlValue;
 }
 
-/** Beyond in the first key, or equal and beyond in the second, etc. `behind`: the cursor's record and its other side. */
+/** Beyond in the first key, or equal and beyond in the second, etc. `behind`: the cursor's record and its other side. A cursor with few values includes what has these. */
 function cursorCondition({ order, cursor }: ListQuery, paths: readonly PathSql[], behind = false): SqlCondition {
   if (!cursor) return { sql: '', values: [] };
   const backwards = (cursor.direction === 'before') !== behind;
-  const keys = paths.map((path, index): Key => {
+  const keys = paths.slice(0, cursor.values.length).map((path, index): Key => {
     const value = cursor.values[index] ?? null;
     const descending = (order[index]?.descending ?? false) !== backwards;
     return { path, descending, operand: value === null ? null : path.operand(value) };
@@ -157,7 +157,7 @@ function cursorCondition({ order, cursor }: ListQuery, paths: readonly PathSql[]
     const step = strictlyBeyond(key);
     return step ? [all([...keys.slice(0, index).map(equal), step])] : [];
   });
-  if (behind) alternatives.push(all(keys.map(equal)));
+  if (behind || cursor.record) alternatives.push(all(keys.map(equal)));
   const [first] = keys;
   // The ORs would cause a scan; this bound lets an index of the first key start at the cursor.
   const bound = first && keys.length > 1 ? notBefore(first) : undefined;

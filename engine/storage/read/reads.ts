@@ -6,6 +6,8 @@ import { createShapeCache, memoized } from '../../memo.ts';
 import { answerTooLong, faultyRequest } from '../../problem.ts';
 import { identifiedBy } from '../../query/filters.ts';
 import type { ListQuery, SummaryQuery, View } from '../../query/list-query.ts';
+import { digestOf } from '../../query/paging.ts';
+import { ownFields } from '../../query/paths.ts';
 import { MAX_GROUPS } from '../../query/summary.ts';
 import type { Dialect } from '../dialect.ts';
 import { COPIES_OF_TEXT, type Driver, type Reader, type Row, type Snapshot } from '../driver.ts';
@@ -129,13 +131,26 @@ export function createReads(driver: Driver): Reads {
     return { texts, rows, counted: texts.length < rows.length ? Number(rows.at(-1)?.[1]) : undefined };
   }
 
+  /** Replaces the place of a cursor by the values of its record, if these have not changed. */
+  async function placed(reader: Reader, { query }: BoundList, caller: Caller): Promise<BoundList | undefined> {
+    const { view, cursor, ...rest } = query;
+    if (!cursor?.record) return undefined;
+    const filters = [identifiedBy(view.type, [cursor.record.identifier])];
+    const sole = boundOf({ ...rest, view: ownFields(view), filters, cursor: undefined });
+    const { texts, rows } = await readRows(reader, sole, 'none', caller);
+    const [values = []] = texts.map((text) => sole.list.orderValues(text, rows?.[0]));
+    if (digestOf(values) !== cursor.record.digest) return undefined;
+    return boundOf({ ...query, cursor: { direction: cursor.direction, values } });
+  }
+
   async function readPage(
     reader: Reader,
-    bound: BoundList,
+    asked: BoundList,
     count: CountMode,
     caller: Caller,
     totals = new Map<string, number>(),
   ): Promise<Page> {
+    const bound = (asked.query.cursor?.record && (await placed(reader, asked, caller))) ?? asked;
     const { list, query, values } = bound;
     const { view, limit = 0, offset, cursor } = query;
     if (list.limit) await list.limit(reader, view, [...values, limit, offset]);
@@ -237,7 +252,10 @@ export function createReads(driver: Driver): Reads {
       const bound = boundOf(query);
       const { limit, counted } = bound.list;
       const isSingle =
-        limit === undefined && query.cursor?.direction !== 'before' && (count !== 'exact' || counted !== undefined);
+        limit === undefined &&
+        query.cursor?.direction !== 'before' &&
+        query.cursor?.record === undefined &&
+        (count !== 'exact' || counted !== undefined);
       // A search's snapshot may be older than the remembered totals.
       if (await isLong(bound, count))
         return driver.scan((reader) => readPage(reader, bound, count, caller), caller, isSingle);
