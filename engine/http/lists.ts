@@ -5,6 +5,7 @@ import { entityTag, list, type ListResult } from '../operations/operation.ts';
 import { CSV_TYPE, NDJSON_TYPE } from '../operations/table.ts';
 import { faultyRequest, type Problem } from '../problem.ts';
 import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';
+import { packed } from '../query/parameters.ts';
 import { isLink, rowView } from '../query/paths.ts';
 import { type Answer, type HeaderMap, readAnswer } from './answer.ts';
 import { cellForm, eitherCell } from './lines.ts';
@@ -43,8 +44,8 @@ export type FrameList = (
 ) => { readonly headers: HeaderMap; readonly format?: RowFormat };
 
 /** The query string for a query's page at this offset. */
-const searchOfPage = (query: ListQuery | SummaryQuery, offset = 0) =>
-  `${query.shared}_cnd%5Blimit%5D=${offset}&_cnd%5Blimit%5D=${query.limit}`;
+const searchOfPage = ({ shared, limit }: ListQuery | SummaryQuery, offset = 0) =>
+  `${packed(shared)}_cnd%5Blimit%5D=${offset}&_cnd%5Blimit%5D=${limit}`;
 
 /** Links use cursors, which stay valid while records come and go. */
 const linked: FrameList = ({ path }, { target }, { query, result }) => {
@@ -56,14 +57,18 @@ const linked: FrameList = ({ path }, { target }, { query, result }) => {
   return { headers: { Link: linksTo(target.base + path, { first, next: after, prev: before }) } };
 };
 
-/** The `Link` header (RFC 8288). `searches`: the query strings of other pages, by relation type. */
+/** Proxies refuse headers of more than 4 KB, unless told otherwise. */
+const MAX_LINKS_LENGTH = 2000;
+
+/** The `Link` header (RFC 8288), with the nearest pages alone if it is long. `searches`: the query strings of other pages, by relation type. */
 export function linksTo(url: string, searches: Readonly<Record<string, string | undefined>>): string {
   let links = '';
   for (const relation in searches) {
     const search = searches[relation];
     if (search !== undefined) links += `${links === '' ? '' : ', '}<${url}?${search}>; rel="${relation}"`;
   }
-  return links;
+  const { first, next, prev } = searches;
+  return links.length > MAX_LINKS_LENGTH && first !== undefined ? linksTo(url, { next, prev }) : links;
 }
 
 export const linkedList: Server = (service) => framedList(service, linked, false);

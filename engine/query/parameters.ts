@@ -1,4 +1,5 @@
 /** Decodes a query string into keys, split at brackets, and values. Does not check names. */
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { shortened } from '../names.ts';
 import { type Fault, MAX_ERRORS } from '../problem.ts';
 
@@ -22,7 +23,7 @@ const BRACKETS = /^_cnd(?:\[[^[\]]*\])+$/;
 export function parseParameters(search: string): Parameters {
   const all: Parameter[] = [];
   const faults: Fault[] = [];
-  for (const piece of search.split('&')) {
+  for (const piece of unpacked(search).split('&')) {
     if (piece === '') continue;
     const [name = '', ...rest] = piece.split('=');
     const key = decode(name);
@@ -60,6 +61,28 @@ const sharedByPages = (all: readonly Parameter[]): string =>
     .filter(({ key, steps }) => steps?.[0] !== 'limit' && key !== 'after' && key !== 'before')
     .map(({ key, value }) => `${encodeURIComponent(key)}=${encodeURIComponent(value)}&`)
     .join('');
+
+// Links repeat the query string in a header, which proxies and clients limit to a few kilobytes: long ones are compressed.
+
+const MAX_PLAIN_LENGTH = 500;
+const MAX_UNPACKED_LENGTH = 64 * 1024;
+const PACKED = /^(?:\$|%24)query=(?<text>[\w-]+)&?/;
+
+export const packed = (search: string): string =>
+  search.length > MAX_PLAIN_LENGTH
+    ? `$query=${deflateRawSync(search).toString('base64url')}${search.endsWith('&') ? '&' : ''}`
+    : search;
+
+export function unpacked(search: string): string {
+  const [start, text] = PACKED.exec(search) ?? [];
+  if (start === undefined || text === undefined) return search;
+  try {
+    const bytes = inflateRawSync(Buffer.from(text, 'base64url'), { maxOutputLength: MAX_UNPACKED_LENGTH });
+    return bytes.toString() + search.slice(start.length);
+  } catch {
+    return search;
+  }
+}
 
 /** Returns undefined, so that callers can return its result. `suggest`: ends the message. */
 export type Complain = (code: string, message: string, suggest?: () => string) => undefined;

@@ -9,9 +9,11 @@ import {
   type Complain,
   complainAbout,
   didYouMeanHint,
+  packed,
   type Parameter,
   parseParameters,
   quote,
+  unpacked,
 } from '../../query/parameters.ts';
 import { namesOf, resolveSubject } from '../../query/paths.ts';
 import type { ParseSearch } from '../../query/resolve.ts';
@@ -215,7 +217,7 @@ export const jsonServer: HttpDialect = {
   /** Version 0 links other pages in `Link`, version 1 in the body. */
   frame: ({ path }, { target }, { query: { offset, limit: size = 0 }, format, result }) => {
     const { total } = result;
-    const search = new URLSearchParams(target.query);
+    const search = new URLSearchParams(unpacked(target.query));
     const isVersion1 = search.has('_per_page');
     if ((!isVersion1 && !search.has('_page')) || size === 0 || !('rows' in result)) return { headers: {} };
     const number = Math.floor(offset / size) + 1;
@@ -229,7 +231,7 @@ export const jsonServer: HttpDialect = {
     }
     const searchOf = (page: number | undefined): string | undefined => {
       search.set('_page', String(page));
-      return page === undefined ? undefined : search.toString();
+      return page === undefined ? undefined : packed(search.toString());
     };
     const searches = { first: searchOf(1), prev: searchOf(prev), next: searchOf(next), last: searchOf(last) };
     return { headers: { Link: linksTo(target.base + path, searches) } };
