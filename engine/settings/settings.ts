@@ -65,8 +65,9 @@ export const settingsTable = {
       'auto',
       NO_NAMES,
       listOf(
-        (name) => /^(\*|[\p{L}\p{N}_.-]+)$/u.test(name),
+        (name) => name === '*' || name.toLowerCase() === hostIn(name),
         '*, or host names like records.example.com, without ports',
+        hostIn,
       ),
     ),
   ),
@@ -90,7 +91,11 @@ export const settingsTable = {
     or(
       'none',
       NO_NAMES,
-      listOf((origin) => /^(\*|https?:\/\/[^\s/,*]+)$/.test(origin), '*, or origins like https://shop.example.com'),
+      listOf(
+        (origin) => origin === '*' || origin === originIn(origin),
+        '*, or origins like https://shop.example.com',
+        originIn,
+      ),
     ),
   ),
   mcp: setting('MCP', 'on', onOrOff()),
@@ -161,8 +166,12 @@ export function warningsAbout(environment: Environment): readonly string[] {
   return [...misspelled, ...empty.map((name) => `${name} is set, but empty: it counts as not set`)];
 }
 
-const fault = ({ name, expected, secret }: Setting<unknown>, environment: Environment): string =>
-  `${name} is ${secret ? 'not valid' : `"${withoutPassword(environment[name] ?? '')}"`}; expected ${expected}`;
+function fault({ name, expected, secret, meant }: Setting<unknown>, environment: Environment): string {
+  const text = environment[name] ?? '';
+  if (secret) return `${name} is not valid; expected ${expected}`;
+  const hint = meant?.(text);
+  return `${name} is "${withoutPassword(text)}"; expected ${expected}${hint === undefined ? '' : `; did you mean ${hint}?`}`;
+}
 
 export const withoutPassword = (text: string): string => text.replace(/\/\/.*@/, '//…@');
 
@@ -176,24 +185,48 @@ interface SettingValue<T> {
   readonly expected: string;
   readonly secret?: boolean;
   parse(text: string): T | undefined;
+  /** The accepted value that a refused one seems to mean. */
+  readonly meant?: (text: string) => string | undefined;
 }
 
 function matching(pattern: RegExp, expected: string): SettingValue<string> {
   return { expected, parse: (text) => (pattern.test(text) ? text : undefined) };
 }
 
-function or<T, W>(word: string, meaning: W, { expected, parse }: SettingValue<T>): SettingValue<T | W> {
-  return { expected: `${word}, or ${expected}`, parse: (text) => (text === word ? meaning : parse(text)) };
+function or<T, W>(word: string, meaning: W, value: SettingValue<T>): SettingValue<T | W> {
+  const { expected, parse } = value;
+  return { ...value, expected: `${word}, or ${expected}`, parse: (text) => (text === word ? meaning : parse(text)) };
 }
 
-function listOf(fits: (item: string) => boolean, expected: string): SettingValue<readonly string[]> {
+const itemsOf = (text: string): readonly string[] => text.split(',').map((item) => item.trim());
+
+function listOf(
+  fits: (item: string) => boolean,
+  expected: string,
+  meant: (item: string) => string | undefined = () => undefined,
+): SettingValue<readonly string[]> {
   return {
     expected: `${expected}, separated by commas`,
     parse: (text) => {
-      const items = text.split(',').map((item) => item.trim());
+      const items = itemsOf(text);
       return items.every(fits) ? items : undefined;
     },
+    meant: (text) => {
+      const items = itemsOf(text).map((item) => (fits(item) ? item : meant(item)));
+      return items.includes(undefined) ? undefined : items.join(',');
+    },
   };
+}
+
+/** As browsers send it: in lower case and Punycode, without a default port or a final dot. */
+function hostIn(text: string): string | undefined {
+  const host = text.replace(/^https?:\/\//i, '');
+  return URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname.replace(/\.$/, '') : undefined;
+}
+
+function originIn(text: string): string | undefined {
+  const url = /^https?:\/\//i.test(text) && URL.canParse(text) ? new URL(text) : undefined;
+  return url?.origin;
 }
 
 function someOf<T extends string>(words: readonly T[]): SettingValue<readonly T[]> {

@@ -1,0 +1,40 @@
+/** Settings that could never match are refused, with the value that seems to be meant. */
+import { readSettings } from '../../engine/settings/settings.ts';
+
+const HOSTS = 'expected auto, or *, or host names like records.example.com, without ports, separated by commas';
+const ORIGINS = 'expected none, or *, or origins like https://shop.example.com, separated by commas';
+
+test.each([
+  ['CORS_ORIGINS', 'https://Shop.example', ORIGINS, 'https://shop.example'],
+  ['CORS_ORIGINS', 'HTTPS://shop.example', ORIGINS, 'https://shop.example'],
+  ['CORS_ORIGINS', 'https://shop.example:443', ORIGINS, 'https://shop.example'],
+  ['CORS_ORIGINS', 'http://shop.example:80', ORIGINS, 'http://shop.example'],
+  ['CORS_ORIGINS', 'https://shop.example/', ORIGINS, 'https://shop.example'],
+  [
+    'CORS_ORIGINS',
+    'http://a.example, https://bücher.example',
+    ORIGINS,
+    'http://a.example,https://xn--bcher-kva.example',
+  ],
+  ['ALLOWED_HOSTS', 'records.example.', HOSTS, 'records.example'],
+  ['ALLOWED_HOSTS', 'records.example:8080', HOSTS, 'records.example'],
+  ['ALLOWED_HOSTS', 'https://records.example/', HOSTS, 'records.example'],
+  ['ALLOWED_HOSTS', 'localhost,bücher.example', HOSTS, 'localhost,xn--bcher-kva.example'],
+])('%s=%s', (name, value, expected, meant) => {
+  expect(() => readSettings({ [name]: value })).toThrow(`${name} is "${value}"; ${expected}; did you mean ${meant}?`);
+  expect(readSettings({ [name]: meant })).toMatchObject({});
+});
+
+test.each([
+  ['CORS_ORIGINS', 'shop.example'],
+  ['CORS_ORIGINS', 'ftp://shop.example'],
+  ['CORS_ORIGINS', 'null'],
+  ['ALLOWED_HOSTS', 'a b'],
+])('%s=%s has no nearest value', (name, value) => {
+  expect(() => readSettings({ [name]: value })).toThrow(/separated by commas$/);
+});
+
+test.each([
+  ['CORS_ORIGINS', 'http://localhost:5173,https://shop.example,http://[::1]:8080,https://xn--bcher-kva.example'],
+  ['ALLOWED_HOSTS', 'Records.Example.com,my_host,10.0.0.7'],
+])('%s=%s is accepted', (name, value) => expect(readSettings({ [name]: value })).toMatchObject({}));
