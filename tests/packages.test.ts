@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 
 interface Locked {
+  readonly version?: string;
   readonly link?: boolean;
   readonly optional?: boolean;
   readonly dependencies?: Readonly<Record<string, string>>;
@@ -46,4 +47,14 @@ test.each([
 ] as const)('packages %s', (_, paths, least, most) => {
   expect(paths.length).toBeGreaterThan(least);
   expect(paths.length).toBeLessThanOrEqual(most);
+});
+
+/** The first versions without a published advisory. */
+test.each([['on-headers', '1.1.0', 'CVE-2025-7339']])('every %s is at least %s (%s)', (name, least) => {
+  const versions = Object.entries(packages).flatMap(([path, { version = '' }]) =>
+    path.endsWith(`node_modules/${name}`) ? [version] : [],
+  );
+  expect(versions).not.toEqual([]);
+  for (const version of versions)
+    expect(version.localeCompare(least, 'en', { numeric: true })).toBeGreaterThanOrEqual(0);
 });
