@@ -8,7 +8,8 @@ import type { Client } from '../access/access.ts';
 import { parseTypes } from '../access/tokens.ts';
 import { inProcessCalls } from '../embed/calls.ts';
 import { type Engine, startEngine } from '../engine.ts';
-import { createAgentServer } from '../mcp/tools.ts';
+import type { JsonObject, JsonValue } from '../json/json.ts';
+import { createAgentServer, droppedArgument } from '../mcp/tools.ts';
 import type { Granted } from '../model/rights.ts';
 import { type Settings, withoutPassword } from '../settings/settings.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
@@ -43,16 +44,21 @@ async function* messages(): AsyncGenerator<Buffer> {
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
     if (line.trim() === '') continue;
     try {
-      parseJSONRPCMessage(JSON.parse(line));
-      yield Buffer.from(`${line}\n`);
+      const parsed = JSON.parse(line) as JsonObject;
+      parseJSONRPCMessage(parsed);
+      const fault = droppedArgument(parsed);
+      if (fault === undefined) yield Buffer.from(`${line}\n`);
+      else refuse(ProtocolErrorCode.InvalidParams, fault, parsed['id']);
     } catch (error) {
       const isJson = !(error instanceof SyntaxError);
       const code = isJson ? ProtocolErrorCode.InvalidRequest : ProtocolErrorCode.ParseError;
-      const message = `The line is not ${isJson ? 'a JSON-RPC message' : 'valid JSON'}`;
-      process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id: null, error: { code, message } })}\n`);
+      refuse(code, `The line is not ${isJson ? 'a JSON-RPC message' : 'valid JSON'}`);
     }
   }
 }
+
+const refuse = (code: ProtocolErrorCode, message: string, id: JsonValue = null): boolean =>
+  process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } })}\n`);
 
 /** `--write` without types means all types. */
 const withTypes = (args: readonly string[]): readonly string[] =>

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   createMcpHandler,
   isLegacyRequest,
+  ProtocolErrorCode,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import type { Position } from '../edge/caller.ts';
@@ -14,7 +15,7 @@ import { decode, isObject, type JsonObject, readObject, type TextLimits } from '
 import { JSON_TYPE } from '../operations/table.ts';
 import { textOf } from '../operations/write.ts';
 import { Problem } from '../problem.ts';
-import { createAgentServer } from './tools.ts';
+import { createAgentServer, droppedArgument } from './tools.ts';
 
 const METHODS = 'POST, OPTIONS';
 
@@ -49,7 +50,7 @@ export function createAgentEndpoint(engine: Engine, { title, ...limits }: TextLi
         refused: (error) => host.problemOf(error, requestId),
         withheld: 'Your token does not allow this.',
       });
-      const answer = mismatchIn(request, message) ?? (await answered(asWebRequest(request), message, server));
+      const answer = refusalOf(request, message) ?? (await answered(asWebRequest(request), message, server));
       await host.reply(answer, request, response);
     } finally {
       caller.release();
@@ -79,7 +80,8 @@ async function answered(
 const HEADER_MISMATCH = -32_020;
 
 /** Gateways authorize by headers: they must match the message. */
-function mismatchIn({ headers }: IncomingMessage, { id = null, method, params }: JsonObject): Answer | undefined {
+function refusalOf({ headers }: IncomingMessage, parsed: JsonObject): Answer | undefined {
+  const { id = null, method, params } = parsed;
   const repeated: Readonly<Record<string, unknown>> = {
     'Mcp-Method': method,
     'Mcp-Name': method === 'tools/call' && isObject(params) ? params['name'] : undefined,
@@ -90,9 +92,10 @@ function mismatchIn({ headers }: IncomingMessage, { id = null, method, params }:
     const [header, value] = [headers[name.toLowerCase()], repeated[name]];
     return header !== undefined && (typeof value !== 'string' || (header !== value && header !== encoded(value)));
   });
-  if (wrong === undefined) return undefined;
-  const message = `The header ${wrong} does not agree with the message`;
-  const body = JSON.stringify({ jsonrpc: '2.0', id, error: { code: HEADER_MISMATCH, message } });
+  const fault = wrong === undefined ? droppedArgument(parsed) : `The header ${wrong} does not agree with the message`;
+  if (fault === undefined) return undefined;
+  const code = wrong === undefined ? ProtocolErrorCode.InvalidParams : HEADER_MISMATCH;
+  const body = JSON.stringify({ jsonrpc: '2.0', id, error: { code, message: fault } });
   return { status: 400, headers: { 'Content-Type': JSON_TYPE }, body };
 }
 

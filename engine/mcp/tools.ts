@@ -228,6 +228,12 @@ const EXPECTED: Readonly<Record<string, readonly [expected: string, fits: (value
   array: ['a list', Array.isArray],
 };
 
+/** An error message for a call with the key "__proto__", which the SDK would drop without a word. */
+export function droppedArgument({ params }: JsonObject): string | undefined {
+  const given = isObject(params) ? params['arguments'] : undefined;
+  return isObject(given) && Object.hasOwn(given, '__proto__') ? 'No tool has an argument "__proto__"' : undefined;
+}
+
 function refuseArguments(name: string, { required, optional }: AgentTool, given: JsonObject): void {
   const known = [...required, ...optional];
   const fault = (parameter: string, code: string, message: string) => ({ parameter, code, message });

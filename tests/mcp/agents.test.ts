@@ -328,6 +328,22 @@ describe('the endpoint', () => {
     },
   );
 
+  // JSON.stringify leaves this key out, the SDK drops it, and without it the call would list every record.
+  const withProto = JSON.stringify(toolCall('list_records', { type: 'Author', key: {} })).replace(
+    '"key"',
+    '"__proto__"',
+  );
+  test('an argument "__proto__" is refused', async () => {
+    const { status, text } = await tell(url, withProto, writer);
+    expect(status).toBe(400);
+    expect(JSON.parse(text)).toMatchObject({
+      id: 1,
+      error: { code: -32602, message: 'No tool has an argument "__proto__"' },
+    });
+    const inside = withProto.replace('"__proto__"', '"where":{"__proto__":"x"},"limit"').replace(':{}', ':1');
+    expect((await tell(url, inside, writer)).text).toContain('unknown-field');
+  });
+
   test('Accept: text/html is 406', async () => {
     expect((await tell(url, list, { ...writer, headers: { accept: 'text/html' } })).status).toBe(406);
   });
