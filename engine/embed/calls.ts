@@ -136,7 +136,7 @@ export async function serveCall(
       most: 0,
       caller,
     });
-    return result.effects ? { json: writeAnswer(result, path, {}, rights).body } : result;
+    return result.effects ? { json: writeAnswer(result, path, {}).body } : result;
   });
 }
 

@@ -8,7 +8,6 @@ import Negotiator from 'negotiator';
 import type { AwaitReader } from '../edge/budget.ts';
 import { CallerGone } from '../edge/caller.ts';
 import type { Log } from '../log.ts';
-import { canRead, type Rights } from '../model/rights.ts';
 import { asNamed, codedTag, CODING_NAMES, isKnown } from '../operations/operation.ts';
 import type { Preconditions, WriteResult } from '../operations/operation.ts';
 import { JSON_TYPE } from '../operations/table.ts';
@@ -46,7 +45,6 @@ export function writeAnswer(
   { status, json, tag, created, effects }: WriteResult,
   url: string,
   applied: HeaderMap,
-  rights: Rights,
 ): Answer & { readonly body: string | undefined } {
   const headers = {
     ...(created === undefined ? {} : { Location: `${url}/${created}` }),
@@ -56,7 +54,7 @@ export function writeAnswer(
   if (effects) {
     // Moves the headers into the report: a dry run stores no record for a Location or ETag.
     const answer = `{"status":${status},"headers":${JSON.stringify(headers)},"body":${json ?? 'null'}}`;
-    const body = `{"dryRun":true,"answer":${answer},"effects":${JSON.stringify(shownEffects(effects, rights))}}`;
+    const body = `{"dryRun":true,"answer":${answer},"effects":${JSON.stringify(shownEffects(effects))}}`;
     return { status: status === 204 ? 200 : status, headers: { 'Content-Type': DRY_RUN_TYPE }, body };
   }
   if (json === undefined) return { status, headers, body: status === 204 ? undefined : '' };
@@ -68,21 +66,16 @@ export const DRY_RUN_TYPE = 'application/vnd.dry-run+json';
 
 const orderOf = ({ type, relation = '' }: WriteEffect): string => `${type} ${relation}`;
 
-/** Sums effects on unreadable types under `type: null`. */
-function shownEffects(effects: readonly WriteEffect[], rights: Rights): readonly object[] {
-  return (['created', 'changed', 'linked', 'unlinked', 'deleted'] as const).flatMap((effect) => {
-    const all = effects.filter(({ kind }) => kind === effect);
-    const shown = all
-      .filter(({ type }) => canRead(rights, type))
+const shownEffects = (effects: readonly WriteEffect[]): readonly object[] =>
+  (['created', 'changed', 'linked', 'unlinked', 'deleted'] as const).flatMap((effect) =>
+    effects
+      .filter(({ kind }) => kind === effect)
       .toSorted((a, b) => (orderOf(a) < orderOf(b) ? -1 : 1))
-      .map(({ kind, type, relation, keys: changed, count, identifiers }) => {
+      .map(({ type, relation, keys: changed, count, identifiers }) => {
         const keys = changed.length > 0 ? changed : undefined;
-        return { effect: kind, type, relation, keys, count, identifiers };
-      });
-    const hidden = all.reduce((sum, { type, count }) => (canRead(rights, type) ? sum : sum + count), 0);
-    return hidden > 0 ? [...shown, { effect, type: null, count: hidden }] : shown;
-  });
-}
+        return { effect, type, relation, keys, count, identifiers };
+      }),
+  );
 
 // Errors (RFC 9457).
 

@@ -43,7 +43,7 @@ function writing<Q>(
   parseQuery: (search: string) => Q,
   operation: WriteOperation<Q>,
 ): ServeOperation {
-  const { path, rights, readContent } = service;
+  const { path, readContent } = service;
   const isLimited = headers.includes('Prefer-Max-Affected');
   return async (exchange) => {
     const { request, caller, target, identifier } = exchange;
@@ -68,7 +68,7 @@ function writing<Q>(
     const result = await (body.reworded
       ? reworded(() => operation(service, given), body.reworded)
       : operation(service, given));
-    return writeAnswer(result, target.base + path, applied, rights);
+    return writeAnswer(result, target.base + path, applied);
   };
 }
 

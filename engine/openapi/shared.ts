@@ -188,7 +188,7 @@ const EFFECT = closed(
   'What would happen to records of one type, those that are addressed included.',
   {
     effect: { type: 'string', enum: ['created', 'changed', 'linked', 'unlinked', 'deleted'] },
-    type: described('The record type; null for records that the token may not read.', { type: ['string', 'null'] }),
+    type: described('The record type.'),
     relation: described('The relation of these records that would be linked or unlinked.'),
     keys: described('The keys that would change.', arrayOf({ type: 'string' })),
     count: described('The number of records.', integers(0)),

@@ -21,22 +21,24 @@ interface Below {
   readonly parents: ReadonlySet<number>;
 }
 
-interface Level {
+interface Rows {
   readonly type: RecordType;
   readonly identifiers: readonly number[];
+}
+
+interface Level extends Rows {
+  /** Whether its records, or the links that lead to them, include what the token may not read: no response names them. */
+  readonly isHidden: boolean;
   readonly via?: Below;
   readonly through?: string;
 }
 
-export interface Unlinked {
-  readonly type: RecordType;
-  readonly identifiers: readonly number[];
+export interface Unlinked extends Rows {
   readonly reference: Reference;
+  readonly isHidden: boolean;
 }
 
-export interface Deletion {
-  readonly type: RecordType;
-  readonly identifiers: readonly number[];
+export interface Deletion extends Rows {
   readonly pointer: string;
 }
 
@@ -54,8 +56,11 @@ export interface Cascade {
     readonly table: JoinTable;
     readonly column: string;
     readonly pairs: readonly (readonly [left: number, right: number])[];
+    readonly isHidden: boolean;
   }[];
   rows: number;
+  /** `rows` without what is hidden. */
+  affected: number;
 }
 
 export const isIn = (set: RecordSet, { table }: RecordType, identifier: number): boolean =>
@@ -70,36 +75,50 @@ export function added(set: RecordSet, { table }: RecordType, found: readonly num
   return fresh;
 }
 
-export type Refusal = (deletion: Deletion, through: string) => Problem;
+const HIDDEN = 'Records that you may not read';
 
+/** All of `first`, then all of `second`; both may grow meanwhile. */
+function* both<T>(first: readonly T[], second: readonly T[]): Generator<T> {
+  yield* first;
+  yield* second;
+}
+
+export type Refusal = (deletion: Deletion, through: string, affected: number) => Problem;
+
+/** `most`: the maximum of rows. `mostAffected`: of rows that are not hidden. */
 export async function walkCascade(
   session: WriteSession,
   deletions: readonly Deletion[],
   most: number,
   refusal: Refusal,
+  mostAffected = most,
 ): Promise<Cascade> {
   const { writer, tables, rights, gone } = session;
-  const cascade: Cascade = { trees: [], unlinked: [], pairs: [], rows: 0 };
+  const cascade: Cascade = { trees: [], unlinked: [], pairs: [], rows: 0, affected: 0 };
   const cut: RecordSet = new Map();
   const seen = new Set<string>();
   const left = (known: number): number => most - cascade.rows + 1 + known;
   for (const deletion of deletions) {
     const { type, identifiers, pointer } = deletion;
-    const count = (rows: number, through: string): void => {
+    const count = (rows: number, through: string, isHidden: boolean): void => {
       cascade.rows += rows;
-      if (cascade.rows > most) throw refusal(deletion, through);
+      if (!isHidden) cascade.affected += rows;
+      if (cascade.rows > most || cascade.affected > mostAffected)
+        throw refusal(deletion, isHidden ? HIDDEN : through, cascade.affected);
     };
-    count(identifiers.length, '');
-    const levels: Level[] = [{ type, identifiers: added(gone, type, identifiers) }];
+    count(identifiers.length, '', false);
+    const levels: Level[] = [{ type, identifiers: added(gone, type, identifiers), isHidden: false }];
     cascade.trees.push({ pointer, levels });
-    for (const above of levels) {
+    // Hidden paths are walked last: what a visible path leads to as well is not hidden.
+    const hidden: Level[] = [];
+    for (const above of both(levels, hidden)) {
       const all = JSON.stringify(above.identifiers);
       for (const { type: child, reference } of above.type.referrers) {
         if (reference.onDelete === 'restrict') continue;
         const cascades = reference.onDelete === 'cascade';
         const via = { column: reference.column, parents: new Set(above.identifiers) };
-        const childName = can(rights, child, 'get') ? child.name : 'hidden record';
-        const through = above.through ?? nameOfLink(rights, type, reference) ?? childName;
+        const isHidden = above.isHidden || !can(rights, child, 'get');
+        const through = above.through ?? nameOfLink(rights, type, reference) ?? child.name;
         const already = alreadyCut(session, child, reference);
         const [mine, other] = cascades ? [gone, cut] : [cut, gone];
         // The query may return records that are already counted, so its limit includes them.
@@ -109,9 +128,11 @@ export async function walkCascade(
           .map(Number)
           .filter((identifier) => !already.has(identifier));
         const fresh = added(mine, child, found);
-        count(fresh.filter((identifier) => !isIn(other, child, identifier)).length, through);
-        if (!cascades && found.length > 0) cascade.unlinked.push({ type: child, reference, identifiers: found, via });
-        if (cascades && fresh.length > 0) levels.push({ type: child, identifiers: fresh, through, via });
+        count(fresh.filter((identifier) => !isIn(other, child, identifier)).length, through, isHidden);
+        if (!cascades && found.length > 0)
+          cascade.unlinked.push({ type: child, reference, identifiers: found, via, isHidden });
+        if (cascades && fresh.length > 0)
+          (isHidden ? hidden : levels).push({ type: child, identifiers: fresh, isHidden, through, via });
       }
       for (const [table, column] of tables.joinsOf(above.type)) {
         // Deleting both records of a pair finds it twice.
@@ -120,10 +141,12 @@ export async function walkCascade(
           .map(([one, other]) => [Number(one), Number(other)] as const)
           .filter((pair) => !seen.has(`${table.name} ${pair.join(' ')}`));
         for (const pair of fresh) seen.add(`${table.name} ${pair.join(' ')}`);
-        if (fresh.length > 0) cascade.pairs.push({ table, column, pairs: fresh });
-        count(fresh.length, above.through ?? nameOfLink(rights, type, table) ?? 'links');
+        const isHidden = above.isHidden || ![table.left, table.right].every((side) => can(rights, side.type, 'get'));
+        if (fresh.length > 0) cascade.pairs.push({ table, column, pairs: fresh, isHidden });
+        count(fresh.length, above.through ?? nameOfLink(rights, type, table) ?? 'links', isHidden);
       }
     }
+    levels.push(...hidden);
     await refuseRestricted(session, levels, pointer);
   }
   return cascade;
@@ -147,6 +170,7 @@ function alreadyCut({ existing, released }: WriteSession, type: RecordType, refe
 async function refuseRestricted(session: WriteSession, levels: readonly Level[], pointer: string): Promise<void> {
   const { writer, tables, writeRows, rights, gone } = session;
   const faults: Fault[] = [];
+  let isHidden = false;
   for (const above of levels)
     for (const { type: child, reference } of above.type.referrers) {
       if (reference.onDelete !== 'restrict') continue;
@@ -155,24 +179,24 @@ async function refuseRestricted(session: WriteSession, levels: readonly Level[],
       const found = (await writer.all(tables.of(child).linksIn(reference.column).referring, bound))
         .map(([parent, identifier]) => [Number(parent), Number(identifier)] as const)
         .filter(([, identifier]) => !isIn(gone, child, identifier) && !left.has(identifier));
-      for (const [parent, some] of Map.groupBy(found, ([one]) => one)) {
-        const staying = some.map(([, identifier]) => identifier);
-        const message = refers(rights, [child, staying], [above.type, parent]);
-        faults.push({ pointer, code: 'restrict', message, ...inTheWay(rights, child, staying) });
-      }
+      if (above.isHidden || !can(rights, child, 'get')) isHidden ||= found.length > 0;
+      else
+        for (const [parent, some] of Map.groupBy(found, ([one]) => one)) {
+          const staying = some.map(([, identifier]) => identifier);
+          const message = refers([child, staying], [above.type, parent]);
+          faults.push({ pointer, code: 'restrict', message, ...inTheWay(rights, child, staying) });
+        }
     }
+  if (isHidden) faults.push({ pointer, code: 'restrict', message: `${HIDDEN} refer to what would be deleted` });
   if (faults.length > 0) throw faultyRequest('restrict-conflict', faults.slice(0, MAX_ERRORS));
 }
 
 function refers(
-  rights: Rights,
   [child, found]: readonly [RecordType, readonly number[]],
   [type, identifier]: readonly [RecordType, number],
 ): string {
-  const named = (one: RecordType): string =>
-    can(rights, one, 'get') ? one.name : 'A record that you may not read, number';
   const more = found.length > MOST_LISTED ? ` and ${found.length - MOST_LISTED} more` : '';
-  return `${named(child)} ${found.slice(0, MOST_LISTED).join(', ')}${more} ${found.length > 1 ? 'refer' : 'refers'} to ${named(type)} ${identifier}`;
+  return `${child.name} ${found.slice(0, MOST_LISTED).join(', ')}${more} ${found.length > 1 ? 'refer' : 'refers'} to ${type.name} ${identifier}`;
 }
 
 const nameOfLink = (rights: Rights, type: RecordType, from: Reference | JoinTable): string | undefined =>
@@ -214,10 +238,8 @@ export async function removeTree(session: WriteSession, { levels, pointer }: Tre
   }
 }
 
-const removeLevel = async (
-  { writer, tables }: WriteSession,
-  { type, identifiers }: Pick<Level, 'type' | 'identifiers'>,
-) => (identifiers.length === 0 ? { changes: 0 } : writer.run(tables.of(type).remove, [JSON.stringify(identifiers)]));
+const removeLevel = async ({ writer, tables }: WriteSession, { type, identifiers }: Rows) =>
+  identifiers.length === 0 ? { changes: 0 } : writer.run(tables.of(type).remove, [JSON.stringify(identifiers)]);
 
 type Going = ReadonlyMap<RecordType, ReadonlySet<number>>;
 
@@ -230,7 +252,7 @@ const goingIn = (levels: readonly Level[]): Going =>
   );
 
 /** Cuts links to a level from records deleted later: to null, or if required, to the record deleted last. */
-async function cutWithin({ writer, tables, writeRows }: WriteSession, level: Level, going: Going): Promise<void> {
+async function cutWithin({ writer, tables, writeRows }: WriteSession, level: Rows, going: Going): Promise<void> {
   const [first = null] = going.get(level.type) ?? [];
   for (const { type, reference } of level.type.referrers) {
     if (reference.onDelete === 'setNull' || !going.has(type)) continue;

@@ -127,7 +127,12 @@ export async function findHolder(writer: Writer, table: WriteTable, index: Uniqu
 function faultOf({ rights }: WriteSession, { node, members, holder }: Held): readonly Fault[] {
   const seen = members.filter((member) => isSeen(rights, member));
   const names = seen.map(({ name }) => `"${name}"`).join(' and ');
-  const rest = seen.length < members.length ? ', together with what you may not read' : '';
+  if (seen.length < members.length) {
+    // Its name would say which records share a link that the token may not read.
+    const message = `Another record has this value of ${names === '' ? 'what' : `${names} already, together with what`} you may not read`;
+    const pointers = seen.length > 0 ? pointersTo(node, seen) : [node.pointer];
+    return pointers.map((pointer) => ({ pointer, code: 'unique', message }));
+  }
   const made = typeof holder === 'object' && changes(holder, members) ? holder : undefined;
   const identifier = Number(typeof holder === 'object' ? holder.identifier : holder);
   return pointersTo(node, seen).map((pointer) => {
@@ -135,7 +140,7 @@ function faultOf({ rights }: WriteSession, { node, members, holder }: Held): rea
     return {
       pointer,
       code: 'unique',
-      message: `${who} has this value of ${names} already${rest}`,
+      message: `${who} has this value of ${names} already`,
       ...inTheWay(rights, node.type, made ? [] : [identifier]),
     };
   });
@@ -236,8 +241,12 @@ export async function placeholderFor(
 
 export function exchangeConflict(session: WriteSession, node: Node, holder: Node, columns: readonly string[]): Problem {
   const [pointer = node.pointer] = columns.flatMap((column) => node.assigned.get(column)?.pointer ?? []);
-  const message = `${nameOf(holder)} has this value, and cannot give it up in the same request; give it another value first`;
-  const identifiers = [node, holder].flatMap(({ identifier }) => identifier ?? []);
-  const records = inTheWay(session.rights, node.type, identifiers);
+  const { rights } = session;
+  const isNamed = node.type.references.every(
+    ({ column, target }) => !columns.includes(column) || can(rights, target, 'get'),
+  );
+  const message = `${isNamed ? nameOf(holder) : 'Another record'} has this value, and cannot give it up in the same request; give it another value first`;
+  const identifiers = isNamed ? [node, holder].flatMap(({ identifier }) => identifier ?? []) : [];
+  const records = inTheWay(rights, node.type, identifiers);
   return faultyRequest('unique-conflict', [{ pointer, code: 'unique', message, ...records }]);
 }

@@ -8,7 +8,7 @@ import type { Dialect } from '../dialect.ts';
 import { Overtaken, type Values, type Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type { DeletedRecords, DeleteFoundRequest, UpsertRequest, WriteItem } from '../store.ts';
-import { tooManyRows } from './cascade.ts';
+import { type Refusal, tooManyRows } from './cascade.ts';
 import { findHolder } from './conflicts.ts';
 import { apply, planDeletion } from './plan.ts';
 import { effectsOf } from './preview.ts';
@@ -78,8 +78,8 @@ export async function deleteFound<T>(
 ): Promise<T> {
   const { query, most, caller } = request;
   const limit = Math.min(most, writeRows);
-  const tooMany = (): Problem =>
-    most <= writeRows ? tooManyAffected(most) : tooManyRows(writeRows, { parameter: '_cnd' }, 'The request');
+  const tooMany: Refusal = (_deletion, _through, affected) =>
+    affected > most ? tooManyAffected(most) : tooManyRows(writeRows, { parameter: '_cnd' }, 'The request');
   const found = await reads.found({ ...query, limit: limit + 1 }, caller);
   return transact(async (writer) => {
     const session = sessionOf(writer, request);
@@ -89,8 +89,14 @@ export async function deleteFound<T>(
     const some = locks ? MAX_IN_VALUES : SQLITE_BATCH;
     for (let at = 0; at < found.length; at += some)
       for (const one of await reads.among(writer, query, found.slice(at, at + some))) identifiers.push(one);
-    const plan = await planDeletion(session, { type: query.view.type, identifiers, pointer: '' }, limit, tooMany);
-    const counts = { deleted: identifiers.length, affected: plan.cascade.rows };
+    const plan = await planDeletion(
+      session,
+      { type: query.view.type, identifiers, pointer: '' },
+      writeRows,
+      tooMany,
+      most,
+    );
+    const counts = { deleted: identifiers.length, affected: plan.cascade.affected };
     if (request.dryRun) return { ...counts, effects: effectsOf(session.rights, plan) };
     await apply(session, plan);
     return counts;

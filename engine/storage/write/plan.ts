@@ -63,8 +63,9 @@ export async function planDeletion(
   deletion: Deletion,
   most: number,
   refusal: Refusal,
+  mostAffected?: number,
 ): Promise<WritePlan & { readonly cascade: Cascade }> {
-  const cascade = await walkCascade(session, [deletion], most, refusal);
+  const cascade = await walkCascade(session, [deletion], most, refusal, mostAffected);
   return { unpairs: [], cuts: [], steps: [], pairs: [], unlinks: cascade.unlinked, cascade };
 }
 
@@ -87,7 +88,7 @@ export async function planWrite(session: WriteSession): Promise<WritePlan> {
   }
   stampChanged(session, changed);
   const unlinks = released.flatMap(({ relation: { owned, target: type }, reference, identifiers }) =>
-    owned ? [] : [{ type, reference, identifiers }],
+    owned ? [] : [{ type, reference, identifiers, isHidden: false }],
   );
   return {
     unpairs,

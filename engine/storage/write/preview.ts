@@ -151,12 +151,14 @@ export function effectsOf(rights: Rights, plan: WritePlan): readonly WriteEffect
     return effect;
   };
   const { trees = [], pairs: lost = [] } = plan.cascade ?? {};
-  for (const { levels } of trees) for (const { type, identifiers } of levels) note('deleted', { type }, identifiers);
-  for (const { table, column, pairs } of lost) {
+  const seen = ({ isHidden }: { readonly isHidden: boolean }): boolean => !isHidden;
+  for (const { type, identifiers } of trees.flatMap(({ levels }) => levels).filter(seen))
+    note('deleted', { type }, identifiers);
+  for (const { table, column, pairs } of lost.filter(seen)) {
     const others = pairs.map(([left, right]) => (column === table.left.column ? right : left));
     note('unlinked', otherSide(rights, table, column), others);
   }
-  for (const { type, reference, identifiers } of plan.unlinks)
+  for (const { type, reference, identifiers } of plan.unlinks.filter(seen))
     note('unlinked', { type, relation: relationOf(rights, reference) }, identifiers);
   for (const { node } of plan.steps) if (!node.stored) note('created', node, [node]);
   for (const node of changedBy(plan))
