@@ -356,6 +356,92 @@ describe('what somebody else did to the tables', () => {
     'index isbn': [withBook('isbn: { type: string, index: true }')],
     'convert pages': [{ 'book.yaml': REBUILT }],
   };
+  const constrained = (words: string): string =>
+    `pragma foreign_keys = off; create table shelves (id integer primary key); create table x (id integer primary key autoincrement, title text, pages integer default 0, ${words}) strict;
+      insert into x select id, title, pages from books; drop table books; alter table x rename to books`;
+  const CONSTRAINTS: readonly (readonly [change: string, sql: string, says: string])[] =
+    onEach === 0
+      ? [
+          ['convert pages', constrained('check (pages >= 0)'), 'constraint check (pages >= 0)'],
+          ['convert pages', constrained("check (title <> ')')"), "constraint check (title <> ')')"],
+          ['convert pages', constrained('foreign key (pages) references shelves'), 'constraint foreign key (pages)'],
+          ['convert pages', 'alter table books add column shelf text check (shelf <> 1)', 'check (shelf <> 1)'],
+          ['drop title', constrained('check (title <> 1)'), 'constraint check (title <> 1)'],
+          ['drop title', constrained('foreign key (title) references shelves'), 'constraint foreign key (title)'],
+        ]
+      : [
+          ['convert pages', 'alter table books add check (pages >= 0)', 'constraint books_pages_check'],
+          [
+            'convert pages',
+            'alter table books add constraint pair check (pages > 0 or title is null)',
+            'constraint pair',
+          ],
+          [
+            'convert pages',
+            'create table shelves (id bigint primary key); alter table books add constraint far foreign key (pages) references shelves not valid',
+            'constraint far',
+          ],
+          [
+            'convert pages',
+            'alter table books add constraint apart exclude using btree (id with =, pages with =)',
+            'constraint apart',
+          ],
+          ['drop title', 'alter table books add constraint short check (char_length(title) < 9)', 'constraint short'],
+          ['drop title', 'alter table books add unique (title)', 'constraint books_title_key'],
+          [
+            'drop title',
+            'create unique index mine on books (title); create table notes (title text references books (title))',
+            'table "notes"',
+          ],
+          [
+            'drop Book',
+            'alter table loans add constraint lent foreign key (days) references books not valid',
+            'lent of table "loans"',
+          ],
+        ];
+
+  test.each(CONSTRAINTS)('%s after %s: a constraint of somebody else stands in the way', async (change, sql, says) => {
+    const [after = {}, allow] = CHANGES[change] ?? [];
+    const loan = 'type: Loan\nfields: { days: { type: integer } }\n';
+    const project = await projectOf({ 'book.yaml': BOOKS, 'loan.yaml': loan }, fill);
+    await runSql(project.database, sql);
+    const before = await contents(project);
+    expect(await project.run('plan')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining(says.includes('table') ? '' : 'constraint'),
+    });
+    project.write(after);
+    const options = allow === undefined ? [] : ['--allow', allow];
+    const planned = await project.run('plan', ...options);
+    expect([planned.code, planned.out]).toEqual([1, expect.stringContaining(says)]);
+    expect(await project.run('apply', ...options)).toMatchObject({ code: 1, err: expect.stringContaining(says) });
+    expect(await contents(project)).toBe(before);
+  });
+
+  test('a field becomes narrower beside a check of somebody else: both hold, and a dropped type takes its own along', async () => {
+    const priced = (scale: number): Files => ({
+      'book.yaml': `${BOOKS}  price: { type: decimal, precision: 9, scale: ${scale} }\nrelations: { next: { kind: belongsTo, type: Book } }\n`,
+    });
+    const project = await projectOf(priced(2));
+    if (onEach === 1) {
+      await runSql(
+        project.database,
+        'alter table books add check (price > 0), add foreign key (next_id) references books',
+      );
+      project.write({ 'book.yaml': `${priced(4)['book.yaml']?.replace('Book }', 'Book, onDelete: cascade }')}` });
+      expect(await project.run('plan')).toMatchObject({ code: 2 });
+      await project.starts();
+      const { out } = await project.run('plan');
+      expect(out).toMatch(/constraint books_next_id_fkey of books, constraint books_price_check1 of books/);
+      await project.serving(async (url) => {
+        expect((await ask(url, 'POST /api/books', { price: '1.2345' })).status).toBe(201);
+        expect((await ask(url, 'POST /api/books', { price: '-1' })).status).toBe(422);
+      });
+    }
+    project.write({ 'book.yaml': null, ...OTHER });
+    expect(await project.run('apply', '--allow', 'drop-type:Book')).toMatchObject({ code: 0 });
+  });
+
   const blocked: readonly (readonly [change: string, sql: string, says: string])[] = [
     ['drop title', 'create view titles as select title from books', 'view titles'],
     ['drop title', 'create index mine on books (lower(title))', 'index mine'],

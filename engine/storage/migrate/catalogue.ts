@@ -1,12 +1,14 @@
 /** Compares the database's objects, read by one query, with the objects that the engine or a plan makes. */
 import { ENGINE_PREFIX, OPEN_COLUMN } from '../../model/model.ts';
 import type { Driver } from '../driver.ts';
+import { foreignKeyName } from '../tables.ts';
 import { type AppliedModel, columnsIn, nameKey } from './applied.ts';
 import type { MigrationStep } from './steps.ts';
 
 /**
  * Kinds: relation (`detail`: table or view), column (`detail`: type, default), needed (column without default), index,
- * trigger, reader (of column `detail`), referrer (by a foreign key), denied (table or schema `name` has another owner).
+ * trigger, reader (of column `detail`: a view, an index, a constraint, a foreign key of another table), denied (table or
+ * schema `name` has another owner).
  */
 interface Found {
   readonly kind: string;
@@ -52,9 +54,25 @@ const ownTables = ({ types, joins }: AppliedModel) => [
     table: type.table,
     made: type.made,
     columns: columnsIn(type).filter((column) => column !== OPEN_COLUMN || type.open),
+    links: type.references.map(({ column }) => column),
   })),
-  ...joins.map(({ table, made, left, right }) => ({ table, made, columns: [left.column, right.column] })),
+  ...joins.map(({ table, made, left, right }) => {
+    const columns = [left.column, right.column];
+    return { table, made, columns, links: columns };
+  }),
 ];
+
+/** The engine's foreign keys as the catalogue names them. Only PostgreSQL names them itself. */
+const ownLinks = (applied: AppliedModel): readonly string[] =>
+  ownTables(applied).flatMap(({ table, links }) =>
+    links
+      .flatMap((column) => [foreignKeyName(table, column), `(${column})`])
+      .flatMap((name) => [
+        `constraint ${name}`,
+        `constraint foreign key ${name}`,
+        `foreign key ${name} of table "${table}"`,
+      ]),
+  );
 
 /** Finds missing tables, columns and indexes, and third-party columns that new records must fill. */
 export function driftOf(applied: AppliedModel, catalogue: Catalogue): readonly Drift[] {
@@ -89,12 +107,15 @@ export function otherColumns(applied: AppliedModel, catalogue: Catalogue, table:
 }
 
 export function othersIn(applied: AppliedModel, catalogue: Catalogue): readonly string[] {
+  const links = new Set(ownLinks(applied));
   return ownTables(applied).flatMap(({ table, made }) => {
     const names = [
       ...otherColumns(applied, catalogue, table).map(({ name }) => `column ${name}`),
       ...namesOf(catalogue, table, 'index').flatMap((name) => (name in made ? [] : `index ${name}`)),
       ...namesOf(catalogue, table, 'trigger').map((name) => `trigger ${name}`),
-      ...namesOf(catalogue, table, 'reader').filter((name) => !/^(trigger|index) /.test(name)),
+      ...namesOf(catalogue, table, 'reader').filter(
+        (name) => !/^(trigger|index|foreign key) /.test(name) && !links.has(name),
+      ),
     ];
     return [...new Set(names)].map((name) => `${name} of ${table}`);
   });
@@ -109,18 +130,21 @@ export function obstaclesTo(
   catalogue: Catalogue,
 ): readonly string[] {
   const own = new Set([...ownTables(applied).map((one) => one.table), ...ownIndexes(applied)].map(nameKey));
+  const links = new Set(ownLinks(applied));
   const isOwn = (name: string): boolean => own.has(nameKey(name));
   const relations = new Map(found(catalogue, '', 'relation').map(({ name, detail }) => [nameKey(name), detail]));
   const columns = new Set(otherColumns(applied, catalogue, table).map(({ name }) => nameKey(name)));
   const isDropped = /^drop-(type|relation)$/.test(code) && edits.length === 0;
   const lost = new Set(tasks.flatMap((task) => task.drops ?? []));
+  const isRebuilt = tasks.some(({ replaces }) => replaces);
   const made = [...creates, ...edits.flatMap((edit) => (edit.kind === 'createIndex' ? edit.index.name : []))];
   const added = edits.flatMap((edit) => (edit.kind === 'addColumn' ? edit.column.name : []));
   const readers = found(catalogue, table, 'reader').filter(({ name, detail }) => {
-    const goes = name.startsWith('index ') && (isDropped || isOwn(name.slice('index '.length)));
-    return !goes && (isDropped || (detail !== '' && lost.has(detail)));
+    const isConstraint = name.startsWith('constraint ');
+    const isOwnPart = links.has(name) || (name.startsWith('index ') && isOwn(name.slice('index '.length)));
+    if (isOwnPart || (isDropped && (isConstraint || name.startsWith('index ')))) return false;
+    return isDropped || (isRebuilt && isConstraint) || (detail !== '' && lost.has(detail));
   });
-  const referrers = isDropped ? namesOf(catalogue, table, 'referrer') : [];
   const isDenied = tasks.length > 0 && table !== '' && found(catalogue, table, 'denied').length > 0;
   const schema = creates.length > 0 ? found(catalogue, '', 'denied')[0]?.name : undefined;
   const obstacles = [
@@ -136,9 +160,6 @@ export function obstaclesTo(
     ...readers.map(
       ({ name }) => `${name} depends on what this replaces or drops: drop it first, and make it again afterwards`,
     ),
-    ...referrers
-      .filter((name) => !isOwn(name))
-      .map((name) => `table "${name}", which the engine did not make, refers to ${table}: drop its foreign key first`),
     isDenied
       ? `another database user owns table ${table}, and only its owner may change it: apply this as that user`
       : [],

@@ -131,6 +131,8 @@ export interface Task {
   readonly sql: string;
   readonly identifier?: string;
   readonly drops?: string;
+  /** Whether a new table takes the place of the old one, without constraints of others. */
+  readonly replaces?: boolean;
   readonly builds?: string;
 }
 

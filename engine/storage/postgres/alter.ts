@@ -17,6 +17,9 @@ import {
   type TableIndex,
 } from '../tables.ts';
 
+/** SQL: whether a constraint `t` is a check by which the engine limits decimals, the only checks that it makes. */
+export const OWN_CHECK = `contype = 'c' and cardinality(conkey) = 1 and pg_get_constraintdef(t.oid) like 'CHECK (((scale(%'`;
+
 interface NewColumn extends ColumnSource {
   readonly name: string;
   readonly isNew: boolean;
@@ -79,8 +82,8 @@ export function alterTable(
     const isLimited = limits !== (was.limits === undefined ? '' : `check (${was.limits})`);
     const isLinked = column.reference !== undefined && column.reference.onDelete !== was.onDelete;
     return [
-      ...(isLimited ? [withoutConstraints('c', one.name), ...checks(one)] : []),
-      ...(isLinked ? [withoutConstraints('f', one.name), ...links(column)] : []),
+      ...(isLimited ? [withoutCheck(one.name), ...checks(one)] : []),
+      ...(isLinked ? [withoutLink(column), ...links(column)] : []),
       ...(was.nullable && !column.nullable ? required(one) : []),
       ...(!was.nullable && column.nullable ? [alterColumn(column, 'drop not null')] : []),
       changeDefault(column),
@@ -93,17 +96,20 @@ export function alterTable(
   const changeDefault = (column: Column): Task =>
     alterColumn(column, column.default === null ? 'drop default' : `set default ${literal(column.default)}`);
 
-  /** Finds constraints by column, since they keep their names when columns and tables are renamed. */
-  function withoutConstraints(kind: 'f' | 'c', column: string): Task {
+  /** Finds the check by its column: its name may have given way to another. */
+  function withoutCheck(column: string): Task {
     const ofColumn = `select attnum from pg_attribute where attrelid = rel and attname = ${literal(column)}`;
     const sql = [
       `do $$ declare rel regclass := ${literal(quote(table))}; link name; begin`,
-      `for link in select conname from pg_constraint where conrelid = rel and contype = '${kind}'`,
-      `and conkey = array(${ofColumn}) and not starts_with(conname, '${ENGINE_PREFIX}')`,
+      `for link in select conname from pg_constraint t where conrelid = rel and conkey = array(${ofColumn})`,
+      `and ${OWN_CHECK} and not starts_with(conname, '${ENGINE_PREFIX}')`,
       `loop execute format('alter table %s drop constraint %I', rel, link); end loop; end $$`,
     ].join(' ');
     return taskOf('define', sql);
   }
+
+  const withoutLink = ({ name }: Column): Task =>
+    taskOf('define', `${alter} drop constraint ${quote(foreignKeyName(table, name))}`);
 
   /** With a check validated while clients write, SET NOT NULL skips its scan. */
   function checked(condition: string): { readonly check: string; readonly tasks: readonly Task[] } {

@@ -2,7 +2,7 @@ import knex from 'knex';
 import { FOLDINGS, joiningRanges, MANY_COMBINING_MARKS, MAX_COMBINING_MARKS } from '../../field-types/case-folding.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import { type Dialect, literal } from '../dialect.ts';
-import { alterTable } from './alter.ts';
+import { alterTable, OWN_CHECK } from './alter.ts';
 import { CHEAP_PLAN_COST, MAX_SEQUENCE_STEPS } from './tuning.ts';
 
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
@@ -101,18 +101,19 @@ const folded = (text: string): string => {
 /** Limit of an index entry's values in bytes: a third of a page, less headers. */
 const MAX_ENTRY_BYTES = 2680;
 
-/** Schema objects. Dropping a column drops its constraints and indexes; other objects block a step. */
+/** Schema objects. Dropping a column drops its constraints and indexes; those of others block a step. */
 const CATALOGUE = `with own as (
     select oid, relname::text as name, relnatts from pg_class where relnamespace = quote_ident(current_schema())::regnamespace and relkind in ('r', 'p')
   ), reader as (
     select own.name as "table", coalesce(attname::text, '') as "column", case classid
       when 'pg_rewrite'::regclass then (select 'view ' || c.relname from pg_rewrite r join pg_class c on c.oid = r.ev_class where r.oid = objid)
       when 'pg_class'::regclass then (select 'index ' || relname from pg_class c where c.oid = objid)
+      when 'pg_constraint'::regclass then (select case when conrelid = refobjid then 'constraint ' || conname else format('foreign key %s of table "%s"', conname, c.relname) end
+        from pg_constraint t join pg_class c on c.oid = conrelid where t.oid = objid and t.contype in ('c', 'f', 'u', 'x') and not (${OWN_CHECK}))
       else pg_describe_object(classid, objid, objsubid) end as name
     from pg_depend join own on refclassid = 'pg_class'::regclass and refobjid = own.oid
       left join pg_attribute on attrelid = refobjid and attnum = refobjsubid and refobjsubid > 0
-    where deptype = 'n' and classid <> 'pg_constraint'::regclass
-      or deptype = 'a' and refobjsubid > 0 and classid = 'pg_class'::regclass
+    where deptype = 'n' or deptype = 'a' and refobjsubid > 0 and classid in ('pg_class'::regclass, 'pg_constraint'::regclass)
   )
   select 'relation', '', relname::text, case relkind when 'r' then 'table' when 'p' then 'table' when 'v' then 'view' when 'm' then 'materialized view'
     when 'i' then 'index' when 'I' then 'index' when 'S' then 'sequence' when 'f' then 'foreign table' else 'type' end
@@ -126,7 +127,6 @@ const CATALOGUE = `with own as (
   union all select 'index', own.name, relname::text, '' from own join pg_index on indrelid = own.oid join pg_class c on c.oid = indexrelid
     where indisvalid and not indisprimary
   union all select 'trigger', own.name, tgname::text, '' from own join pg_trigger on tgrelid = own.oid and not tgisinternal
-  union all select 'referrer', own.name, c.relname::text, '' from own join pg_constraint on confrelid = own.oid and contype = 'f' join pg_class c on c.oid = conrelid
   union all select distinct 'reader', "table", name, "column" from reader where name is not null`;
 
 export const postgresDialect: Dialect = {

@@ -58,7 +58,7 @@ function rebuild(
   const kept = others.map(({ name, words }) => addColumn(fresh, name, words, dialect));
   return [
     ...plainTasks('define', [...create(fresh).create, ...kept], table),
-    { kind: 'fill', table, identifier, sql: copied },
+    { kind: 'fill', table, identifier, sql: copied, replaces: true },
     ...plainTasks('define', finish, table),
     ...plainTasks(
       'index',
@@ -72,6 +72,9 @@ export function alterTable(alteration: TableAlteration, dialect: Dialect): Alter
   const { edits, table } = alteration;
   const statements = edits.map((edit) => statementOf(edit, alteration, dialect));
   if (statements.includes(undefined)) return { each: edits.map(() => []), together: rebuild(alteration, dialect) };
-  const each = edits.map(({ kind }, at) => plainTasks(KINDS[kind] ?? 'define', [statements[at] ?? ''], table));
+  const each = edits.map((edit, at): readonly Task[] => {
+    const task = { kind: KINDS[edit.kind] ?? 'define', table, sql: statements[at] ?? '' };
+    return [edit.kind === 'dropColumn' ? { ...task, drops: edit.name } : task];
+  });
   return { each, together: [] };
 }

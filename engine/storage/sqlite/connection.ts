@@ -34,13 +34,32 @@ export const COMMIT: Statement = { sql: 'commit' };
 export const ROLLBACK: Statement = { sql: 'rollback' };
 
 export const FOLDED = 'records_folded';
+/** SQL function: the checks in a CREATE TABLE as a JSON array, since SQLite does not list them. */
+export const CHECKS = 'records_checks';
+
+const CHECK_TOKENS = /'[^']*'|"[^"]*"|`[^`]*`|\[[^\]]*\]|--.*|\/\*[^]*?\*\/|\bcheck\b|[()]/gi;
+
+function checksIn(sql: string): string {
+  const checks: string[] = [];
+  let began: number | undefined;
+  let depth = 0;
+  for (const { 0: token, index } of sql.matchAll(CHECK_TOKENS)) {
+    if (token.toLowerCase() === 'check') [began, depth] = [index, 0];
+    else if (token === '(') depth += 1;
+    else if (token === ')') depth -= 1;
+    if (token !== ')' || depth > 0 || began === undefined) continue;
+    checks.push(sql.slice(began, index + 1));
+    began = undefined;
+  }
+  return JSON.stringify(checks);
+}
 
 /** Third-party triggers and views cannot call these functions. */
 const IN_STATEMENTS = { deterministic: true, directOnly: true };
 
 export function connect(file: string, readonly: boolean): SqliteConnection {
   const database = new Database(file, { readonly, timeout: 0 });
-  for (const [name, work] of [[FOLDED, foldedText], ...Object.entries(SQLITE_FUNCTIONS)] as const)
+  for (const [name, work] of [[FOLDED, foldedText], [CHECKS, checksIn], ...Object.entries(SQLITE_FUNCTIONS)] as const)
     database.function(name, IN_STATEMENTS, work);
   for (const [name, aggregate] of Object.entries<Total<unknown>>(SQLITE_AGGREGATES))
     database.aggregate<unknown>(name, { ...IN_STATEMENTS, ...aggregate });
