@@ -1,6 +1,14 @@
 /** Metrics for Prometheus: requests by type and operation, statements, connections, and Node itself. */
 import cluster from 'node:cluster';
-import { AggregatorRegistry, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import {
+  type Aggregator,
+  AggregatorRegistry,
+  collectDefaultMetrics,
+  Counter,
+  Gauge,
+  Histogram,
+  Registry,
+} from 'prom-client';
 import type { OnWait } from './storage/database.ts';
 import type { ServerUsage } from './storage/driver.ts';
 import { Problem } from './problem.ts';
@@ -62,30 +70,28 @@ export function createMetrics() {
       usage: () => readonly ServerUsage[],
       ask: () => Promise<{ isReady: boolean; isReachable: boolean }>,
     ): void => {
-      // Takes the worst of the workers' values: 0 if one is not ready.
-      const aggregator = 'min';
       const gauge = <L extends string>(
         name: string,
         help: string,
         labelNames: readonly L[],
         collect: (gauge: Gauge<L>) => unknown,
+        aggregator: Aggregator = 'sum',
       ): void =>
         void new Gauge({
           name: `records_${name}`,
           help,
           labelNames,
           registers,
-          ...(labelNames.length === 0 ? { aggregator } : {}),
+          aggregator,
           async collect() {
             await collect(this);
           },
         });
-      gauge('database_reachable', 'Whether the database answers: 1 or 0', [], async (one) =>
-        one.set(Number((await ask()).isReachable)),
-      );
-      gauge('ready', 'Whether /health/ready says so: 1 or 0', [], async (one) =>
-        one.set(Number((await ask()).isReady)),
-      );
+      // The worst of the workers' values: 0 if one is not ready.
+      const reachable = 'Whether the database answers: 1 or 0';
+      gauge('database_reachable', reachable, [], async (one) => one.set(Number((await ask()).isReachable)), 'min');
+      const isReady = 'Whether /health/ready says so: 1 or 0';
+      gauge('ready', isReady, [], async (one) => one.set(Number((await ask()).isReady)), 'min');
       if (usage().length === 0) return;
       const connections = 'Connections to each PostgreSQL server by pool and state; "most" is how many there may be';
       gauge('database_connections', connections, ['server', 'pool', 'state'], (one) => {
@@ -98,6 +104,18 @@ export function createMetrics() {
         for (const { server, waiting: works } of usage())
           for (const [work, count] of Object.entries(works)) one.set({ server, work }, count);
       });
+      const shortage =
+        'Whether requests of the last minute waited in vain for connections of a server or for locks: 1 or 0';
+      const setShortages = (one: Gauge<'server' | 'of'>): void => {
+        for (const { server, shortages } of usage())
+          for (const [of, isShort] of Object.entries(shortages)) one.set({ server, of }, Number(isShort));
+      };
+      gauge('database_shortage', shortage, ['server', 'of'], setShortages, 'max');
+      if (usage().every(({ lag }) => lag === undefined)) return;
+      const setLag = (one: Gauge<'server'>): void => {
+        for (const { server, lag } of usage()) if (lag !== undefined) one.set({ server }, lag);
+      };
+      gauge('replica_lag_seconds', 'Seconds that each replica is behind the primary', ['server'], setLag, 'max');
     },
     contentType: register.contentType,
     text: workerNumber === undefined ? () => register.metrics() : textOfAll(register),

@@ -20,6 +20,7 @@ import {
   Overtaken,
   type Reader,
   readerOf,
+  type Row,
   type ServerUsage,
   type Slots,
   type Snapshot,
@@ -27,8 +28,8 @@ import {
 } from './driver.ts';
 import { type AppliedModel, NO_MODEL, readAppliedModel } from './migrate/applied.ts';
 import { servedModel } from './migrate/served.ts';
-import { stateOf } from './postgres/errors.ts';
-import { isOutage, MissingObject, Outdated, unavailable } from './unavailable.ts';
+import { createOutages } from './outages.ts';
+import { MissingObject, Outdated, unavailable } from './unavailable.ts';
 
 export interface Database extends Driver {
   /** Sets the model to compare the tables with: the descriptors' model, with the names in the tables. */
@@ -62,14 +63,15 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
   const { onStatement, onWait, log } = observer;
   const { inEachSnapshot } = driver.dialect.revision;
   const admission = createAdmission(driver.slots, onWait);
-  const outages = createOutages(driver.address, log);
+  const outages = createOutages(driver.address, log, driver.causeOf);
   let timer: NodeJS.Timeout | undefined;
 
-  async function watched<T>(ask: () => Awaitable<T>, of?: 'read' | 'write'): Promise<T> {
+  /** `hasWritten`: whether the work of a write has changed rows, without which it shows no more than a read. */
+  async function watched<T>(ask: () => Awaitable<T>, of?: 'read' | 'write', hasWritten = () => true): Promise<T> {
     const began = performance.now();
     try {
       const result = await ask();
-      outages.succeeded(began, of);
+      outages.succeeded(began, hasWritten() ? of : 'read');
       return result;
     } catch (error) {
       outages.failed(error, of);
@@ -80,13 +82,19 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
   const check = (): Promise<void> => watched(() => driver.read(fit.check, NO_CLIENT));
   const recheck = (): Promise<void> => check().catch(() => undefined);
   const fit = createFit(driver, observer, recheck);
-  const during = <T>(ask: () => Awaitable<T>, of: 'read' | 'write' = 'read'): Promise<T> =>
-    watched(ask, of).catch(fit.explain);
+  const during = <T>(ask: () => Awaitable<T>, of: 'read' | 'write' = 'read', hasWritten?: () => boolean): Promise<T> =>
+    watched(ask, of, hasWritten).catch(fit.explain);
 
-  async function perform<T>(kind: Kind, caller: Caller, ask: () => Awaitable<T>, row?: string): Promise<T> {
+  async function perform<T>(
+    kind: Kind,
+    caller: Caller,
+    ask: () => Awaitable<T>,
+    row?: string,
+    hasWritten?: () => boolean,
+  ): Promise<T> {
     const leave = await admission.take(kind, caller, row);
     try {
-      return await during(ask, kind === 'write' ? 'write' : 'read');
+      return await during(ask, kind === 'write' ? 'write' : 'read', hasWritten);
     } finally {
       leave();
     }
@@ -130,14 +138,20 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
     const asked = inContext(work);
     let before: SqlValue | undefined;
     let runs = 0;
+    let hasWritten = false;
     const checked: typeof work = async (writer) => {
       runs += 1;
       // On PostgreSQL, the first run needs no check: COMMIT compares the revision; a change repeats the work.
       if (inEachSnapshot || runs > 1) await fit.check(writer);
       before = fit.revision();
-      return asked({ ...through(observed, writer), run: observed(writer.run) });
+      const run: typeof writer.run = (...changing) => {
+        hasWritten = true;
+        return writer.run(...changing);
+      };
+      return asked({ ...through(observed, writer), run: observed(run) });
     };
-    return perform('write', caller, () => driver.write(checked, caller, row, () => before), row);
+    const done = () => hasWritten;
+    return perform('write', caller, () => driver.write(checked, caller, row, () => before), row, done);
   };
 
   async function* texts(opened: Snapshot, ...[statement, values]: Parameters<Snapshot['texts']>) {
@@ -194,13 +208,20 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
         if (typeof revision !== 'string') return undefined;
         for (const one of before) fit.requireUsable(one.statement);
         const ask = observed(writeAlone);
-        return perform('write', caller, () => ask(statement, [...values, revision], caller, row, before), row);
+        let written: Row | undefined;
+        const work = async (): Promise<Row | undefined> =>
+          (written = await ask(statement, [...values, revision], caller, row, before));
+        return perform('write', caller, work, row, () => written !== undefined);
       }),
     snapshot,
     ping: () => watched(() => driver.ping()),
     hold: async (mapped) => {
       fit.hold(mapped);
-      if (!inEachSnapshot) timer = setInterval(recheck, SCHEMA_CHECK_INTERVAL_MS).unref();
+      const watch = (): void => {
+        if ((driver.lag?.() ?? 0) > MAX_LAG_S) outages.runShort('lag');
+        void recheck();
+      };
+      if (!inEachSnapshot) timer = setInterval(watch, SCHEMA_CHECK_INTERVAL_MS).unref();
       await check();
     },
     served: fit.served,
@@ -208,7 +229,18 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
       await check();
       await fit.requireAll();
     },
-    usageOf: (server) => (pools === undefined ? [] : [{ server, pools: pools(), waiting: admission.waiting() }]),
+    usageOf: (server) =>
+      pools === undefined
+        ? []
+        : [
+            {
+              server,
+              pools: pools(),
+              waiting: admission.waiting(),
+              shortages: outages.shortages(),
+              lag: driver.lag?.(),
+            },
+          ],
     close: () => {
       clearInterval(timer);
       admission.close();
@@ -324,6 +356,8 @@ function createAdmission({ most, shared, waitMs }: Slots, onWait?: OnWait) {
 const CHANGES = ['insert into ', 'update ', 'delete from '];
 const EXPECTED = [Problem, ConstraintError, CallerGone, Overtaken];
 export const SCHEMA_CHECK_INTERVAL_MS = 1000;
+/** A long transaction on the primary holds up a replica for moments. */
+const MAX_LAG_S = 5;
 
 function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, recheck: () => Promise<void>) {
   const { quote, name: dialect, revision } = driver.dialect;
@@ -419,38 +453,4 @@ function createFit(driver: Driver, { onFit, onServed }: DatabaseObserver, rechec
       if (isMissing && served) await requireObjects(served);
     },
   };
-}
-
-/** Logs when the database begins to fail as a whole, and when it recovers. */
-function createOutages(database: string, log: Log | undefined) {
-  /** `ofWrite`: only a write can show that a full disk has space again. */
-  let outage: { readonly since: number; readonly ofWrite: boolean; requests: number } | undefined;
-  return {
-    failed: (error: unknown, of: 'read' | 'write' | undefined): void => {
-      if (!log || !isOutage(error)) return;
-      if (outage === undefined) {
-        const ofWrite = of === 'write' && error.code === 'storage-full';
-        outage = { since: performance.now(), ofWrite, requests: 0 };
-        log.error(
-          { database, problem: error.code, cause: lastCause(error) },
-          error.message.replace(/; try again$/, ''),
-        );
-      }
-      if (of) outage.requests += 1;
-    },
-    /** Ignores work that began before the outage, as its connection may have been open. */
-    succeeded: (began: number, of: 'read' | 'write' | undefined): void => {
-      if (outage === undefined || began < outage.since || (outage.ofWrite && of !== 'write')) return;
-      const milliseconds = Math.round(performance.now() - outage.since);
-      log?.info({ database, failedRequests: outage.requests, milliseconds }, 'the database works again');
-      outage = undefined;
-    },
-  };
-}
-
-/** The code of the innermost cause, whose message may contain values of records. */
-function lastCause(error: unknown): string {
-  let cause = error;
-  while (cause instanceof Error && cause.cause !== undefined) cause = cause.cause;
-  return stateOf(cause);
 }

@@ -69,6 +69,8 @@ export interface Snapshot extends Reader {
 export interface Driver extends Reader, Migrating {
   readonly dialect: Dialect;
   readonly address: string;
+  /** What the database said, for the log: without values of records. */
+  readonly causeOf: (error: unknown) => string;
   /** Runs the work on one snapshot. `single`: its statements may have a snapshot each. */
   read<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean): Awaitable<T>;
   scan<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean): Awaitable<T>;
@@ -106,6 +108,8 @@ export interface Driver extends Reader, Migrating {
   ping(): Awaitable<void>;
   readonly slots: Slots;
   usage?(): PoolUsages;
+  /** Seconds that a replica is behind the primary; missing for a primary. */
+  readonly lag?: () => number;
   close(): Promise<void>;
 }
 
@@ -132,6 +136,9 @@ export interface ServerUsage {
   readonly server: string;
   readonly pools: PoolUsages;
   readonly waiting: Readonly<Record<Exclude<Kind, 'slowList'>, number>>;
+  /** Whether requests of the last minute have waited for these in vain. */
+  readonly shortages: Readonly<Record<'connections' | 'locks', boolean>>;
+  readonly lag: number | undefined;
 }
 
 export interface DriverOptions {

@@ -8,7 +8,7 @@ import { NotYetThere, Problem, StartError } from '../problem.ts';
 import { withoutPassword } from '../settings/settings.ts';
 import { createDatabase, type DatabaseObserver } from './database.ts';
 import type { Dialect } from './dialect.ts';
-import { type Awaitable, type Driver, type DriverOptions, type Replica, UNLIMITED } from './driver.ts';
+import { type Awaitable, type Driver, type DriverOptions, type Reader, type Replica, UNLIMITED } from './driver.ts';
 import { prepare, type PreparedTables } from './migrate/apply.ts';
 import { currentNumber } from './migrate/applied.ts';
 import { createReads, type Reads } from './read/reads.ts';
@@ -47,7 +47,7 @@ export async function openStorage(
     const { mapped, history } = prepared;
     await driver.hold(mapped);
     const reads = createReads(driver);
-    const replicas = readUrl === '' ? [] : await databaseAt(readUrl).replicas(options);
+    const replicas = readUrl === '' ? [] : await databaseAt(readUrl).replicas(options, driver);
     const { answers, drivers } = createReplicaReads(reads, replicas, mapped, observer);
     const { get, page, stream, summary } = readUrl === '' ? reads : answers;
     const store: Store = {
@@ -94,7 +94,7 @@ async function insisting(open: () => Awaitable<Driver>, url: string, log: Log | 
 
 export interface Location {
   open(options?: DriverOptions): Awaitable<Driver>;
-  replicas(options: DriverOptions): Awaitable<readonly Replica[]>;
+  replicas(options: DriverOptions, primary: Reader): Awaitable<readonly Replica[]>;
   /** Dialect of a database not yet created. */
   readonly newDialect: Dialect | undefined;
 }
@@ -118,7 +118,7 @@ export function databaseAt(url: string): Location {
     );
   return {
     open: async (options) => (await import('./postgres/driver.ts')).openPostgres(`postgres:${location}`, options),
-    replicas: async (options) => (await import('./postgres/driver.ts')).openReplicas(`postgres:${location}`, options),
+    replicas: async (...asked) => (await import('./postgres/driver.ts')).openReplicas(`postgres:${location}`, ...asked),
     newDialect: undefined,
   };
 }

@@ -2,8 +2,11 @@
 import { Problem } from '../problem.ts';
 import type { ModelNumbers } from './store.ts';
 
+const BUSY = 'The database is busy; try again';
 const reasons = {
-  busy: 'The database is busy; try again',
+  busy: BUSY,
+  connections: BUSY,
+  locks: BUSY,
   unreachable: 'The database cannot be reached; try again',
   readOnly: 'The database takes no writes at the moment: it, or its disk, is read-only; try again',
   broken: 'The database cannot use its disk; try again',
@@ -18,24 +21,45 @@ const reasons = {
 
 const CHANGED_RETRY_AFTER_S = 5;
 
-export const unavailable = (reason: keyof typeof reasons, cause?: unknown): Problem =>
-  new Problem('storage-busy', reasons[reason], {
-    cause,
-    retryAfter: reason === 'changed' ? CHANGED_RETRY_AFTER_S : undefined,
-  });
+type Reason = keyof typeof reasons;
 
-/** The tables changed during a request. A retry may succeed, since any write was rolled back. */
-export class Outdated extends Problem {
-  constructor(cause: unknown) {
-    super('storage-busy', reasons.changed, { cause, retryAfter: CHANGED_RETRY_AFTER_S });
+/** What requests wait for in vain, while others are served; in words for the log. */
+export const SHORTAGES = {
+  connections: 'the database server takes no more connections',
+  locks: 'another transaction keeps rows or tables locked',
+  lag: 'a replica lags behind the primary',
+} as const;
+export type Shortage = keyof typeof SHORTAGES;
+
+export class Unavailable extends Problem {
+  readonly reason: Reason;
+
+  constructor(reason: Reason, cause?: unknown) {
+    const retryAfter = reason === 'changed' ? CHANGED_RETRY_AFTER_S : undefined;
+    super('storage-busy', reasons[reason], { cause, retryAfter });
+    this.reason = reason;
+  }
+
+  get shortage(): Shortage | undefined {
+    return this.reason === 'connections' || this.reason === 'locks' ? this.reason : undefined;
   }
 }
 
-const OUTAGES: ReadonlySet<string> = new Set([reasons.unreachable, reasons.readOnly, reasons.broken, reasons.moved]);
+export const unavailable = (reason: Reason, cause?: unknown): Unavailable => new Unavailable(reason, cause);
+
+/** The tables changed during a request. A retry may succeed, since any write was rolled back. */
+export class Outdated extends Unavailable {
+  constructor(cause: unknown) {
+    super('changed', cause);
+  }
+}
+
+const OUTAGES: ReadonlySet<Reason> = new Set<Reason>(['unreachable', 'readOnly', 'broken', 'moved']);
 
 export const isOutage = (error: unknown): error is Problem =>
-  error instanceof Problem &&
-  (error.code === 'storage-full' || error.code === 'outcome-unknown' || OUTAGES.has(error.message));
+  error instanceof Unavailable
+    ? OUTAGES.has(error.reason)
+    : error instanceof Problem && (error.code === 'storage-full' || error.code === 'outcome-unknown');
 
 const MAX_REFUSAL_CHARS = 1000;
 
@@ -86,7 +110,7 @@ export async function readinessOf(asked: { isDraining(): boolean; ready(): Promi
     }),
     (error: unknown) => ({
       isReady: false,
-      isReachable: error instanceof Problem && error.message !== reasons.unreachable,
+      isReachable: error instanceof Problem && !(error instanceof Unavailable && error.reason === 'unreachable'),
       says: error instanceof Problem ? reasonOf(error) : 'the database does not answer',
     }),
   );

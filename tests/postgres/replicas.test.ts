@@ -3,7 +3,7 @@ import { type Cluster, startCluster } from '../support/cluster.ts';
 import { connectTo } from '../support/databases.ts';
 import { exchangeJson, type Exchanged } from '../support/exchange.ts';
 import { until } from '../support/leaving.ts';
-import { administer, onServer, startInstance } from '../support/postgres.ts';
+import { administer, onServer, startInstance, withParameters } from '../support/postgres.ts';
 
 const WHOLE = 'GET /api/tmp-vars';
 const PAGE = `${WHOLE}?_cnd[limit]=0&_cnd[limit]=100`;
@@ -159,5 +159,36 @@ onServer('a primary with two replicas', () => {
     for (const title of [PAGE, WHOLE, 'GET /api/tmp-vars/1']) expect((await send(title)).status).toBe(200);
     await create();
     for (const cluster of replicas) cluster.thaw();
+  });
+
+  it('the metrics show how far each replica lags behind', async () => {
+    const lagOf = async (number: number): Promise<number> => {
+      const { text } = await send('GET /metrics');
+      return Number(
+        new RegExp(`^records_replica_lag_seconds\\{server="replica-${number}"\\} (.*)$`, 'm').exec(text)?.[1],
+      );
+    };
+    const lags = (): Promise<readonly number[]> => Promise.all([1, 2].map(lagOf));
+    await until(async () => Math.max(...(await lags())) === 0);
+    await pause('pause')((replicas as [Cluster])[0]);
+    await create();
+    await until(async () => (await lagOf(1)) > 0);
+    await until(async () => (await lagOf(2)) === 0);
+    await pause('resume')((replicas as [Cluster])[0]);
+    await until(async () => Math.max(...(await lags())) === 0);
+  });
+
+  it('an address for reads that leads to another database or schema is refused at the start', async () => {
+    await on(primary, 'create database other');
+    await on(primary, 'create schema apart');
+    const other = new URL((replicas as [Cluster])[0].url);
+    other.pathname = '/other';
+    const foreign = await startCluster();
+    const apart = withParameters(primary.url, { options: '-c search_path=apart' });
+    for (const readUrl of [other.href.replace(/:\d+\//, `:${new URL(primary.url).port}/`), foreign.url, apart]) {
+      const started = startInstance(primary.url, { readUrl });
+      await expect(started).rejects.toThrow(/^READ_URL leads to another database than DATABASE_URL: /);
+    }
+    await foreign.remove();
   });
 });

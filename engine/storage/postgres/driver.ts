@@ -16,10 +16,10 @@ import {
 import { literal } from '../dialect.ts';
 import { parseAddress, parseAddresses, type PostgresAddress } from './address.ts';
 import { postgresDialect } from './dialect.ts';
-import { isFull, isRefusing, startFault, TRANSACTION_POOLER, translate } from './errors.ts';
+import { connectFault, isFull, isRefusing, startFault, stateOf, TRANSACTION_POOLER, translate } from './errors.ts';
 import { abandonMigration, define, finishMigration, migrate } from './migrate.ts';
 import { type Connections, createConnections, NO_LIMITS, READ_SETTINGS, requireSettings } from './pool.ts';
-import { watchReplica } from './replicas.ts';
+import { IDENTITY, watchReplica } from './replicas.ts';
 import { alone, createWriteAlone, openSnapshot, readIn, writeIn } from './transaction.ts';
 import {
   ACQUIRE_TIMEOUT_MS,
@@ -55,18 +55,26 @@ export async function openPostgres(url: string, options: DriverOptions = UNLIMIT
   }
 }
 
-export function openReplicas(url: string, options: DriverOptions): readonly Replica[] {
-  return parseAddresses(url, 'READ_URL').map((address) => {
+export async function openReplicas(url: string, options: DriverOptions, primary: Reader): Promise<readonly Replica[]> {
+  const identity = String(await primary.value(IDENTITY, []));
+  const replicas = parseAddresses(url, 'READ_URL').map((address) => {
     const { driver, pools } = driverOf(address, options, () => watch.cut());
-    const watch = watchReplica(address.url, () => {
+    const watch = watchReplica(address.url, identity, () => {
       for (const pool of pools) pool.cut();
     });
     const close = async (): Promise<void> => {
       watch.close();
       await driver.close();
     };
-    return { driver: { ...driver, close }, covers: watch.covers };
+    return { driver: { ...driver, lag: watch.lag, close }, covers: watch.covers, isOther: watch.isOther };
   });
+  const others = await Promise.all(replicas.map(({ isOther }) => isOther()));
+  const other = replicas[others.indexOf(true)];
+  if (other === undefined) return replicas;
+  await Promise.all(replicas.map(({ driver }) => driver.close()));
+  throw new StartError(
+    `READ_URL leads to another database than DATABASE_URL: ${other.driver.address} is no replica of it, or has another search_path`,
+  );
 }
 
 function driverOf(address: PostgresAddress, options: DriverOptions, onLost?: () => void) {
@@ -107,6 +115,7 @@ function driverOf(address: PostgresAddress, options: DriverOptions, onLost?: () 
   const driver: Driver = {
     dialect: postgresDialect,
     address: address.shown,
+    causeOf: stateOf,
     ...alone(requests),
     mostCounted: Infinity,
     slots: {
@@ -212,7 +221,7 @@ async function requireConnectable({ url }: PostgresAddress, onRefused: () => voi
     await client.connect();
   } catch (error) {
     if (isRefusing(error)) onRefused();
-    if (!isFull(error)) throw translate(error);
+    if (!isFull(error)) throw connectFault(error);
   } finally {
     client.connection.end();
   }

@@ -2,7 +2,7 @@
 import { answerTooLong, Problem, NotYetThere, StartError } from '../../problem.ts';
 import { ConstraintError } from '../driver.ts';
 import type { PostgresAddress } from './address.ts';
-import { diskFull, missingPrivilege, MissingObject, refusedByOthers, unavailable } from '../unavailable.ts';
+import { diskFull, isOutage, missingPrivilege, MissingObject, refusedByOthers, unavailable } from '../unavailable.ts';
 
 function textOf(error: unknown, key: 'code' | 'message' | 'routine' | 'detail' | 'where'): string {
   const value: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, key) : undefined;
@@ -40,8 +40,10 @@ const TRANSLATIONS: readonly (readonly [RegExp, Translate])[] = [
   [/^54000 RelationGetBufferForTuple/, invalidRow],
   [/^54000 (_bt_check_third_page|index_form_tuple)/, tooLong],
   [/^54000/, answerTooLong],
-  [/^(08|25P03|25P04|57P01|57P02|57P03|57P05)/, unreachable],
-  [/^(40001|40P01|25P02|55P03|53)/, busy],
+  [/^(08|25P03|25P04|57P0[1-5])/, unreachable],
+  [/^53300/, (cause) => unavailable('connections', cause)],
+  [/^55P03/, (cause) => unavailable('locks', cause)],
+  [/^(40001|40P01|25P02|53)/, busy],
 ];
 
 /** Conflicts, limits, lost or cancelled statements: no row causes these. */
@@ -55,15 +57,22 @@ export function translate(error: unknown): unknown {
     return refused(error);
   const [, known] = TRANSLATIONS.find(([pattern]) => pattern.test(`${state} ${textOf(error, 'routine')}`)) ?? [];
   if (known) return known(error);
-  if (messageOf(error).startsWith('timeout exceeded when trying to connect')) return busy(error);
   return isConnectionLost(error) ? unreachable(error) : error;
+}
+
+/** Whatever keeps the service from connecting, it is not the request. */
+export function connectFault(error: unknown): Error {
+  if (isFull(error)) return unavailable('connections', error);
+  // All connections of the pool are in use.
+  if (messageOf(error).startsWith('timeout exceeded when trying to connect')) return busy(error);
+  const known = translate(error);
+  return known instanceof Problem && isOutage(known) ? known : unreachable(error);
 }
 
 const sqlStateOf = (error: unknown): string =>
   /^[0-9A-Z]{5}$/.test(codeOf(error)) && codeOf(error) !== 'EPIPE' ? codeOf(error) : '';
 
-const LOST_CODES =
-  /^(08|57P01|57P02|57P03|57P05|25P03|25P04|ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
+const LOST_CODES = /^(08|57P0[1-5]|25P03|25P04|ECONN|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|ENOTFOUND|EAI_AGAIN)/;
 /** Errors that pg raises before it sends the statement. */
 const UNSENT_MESSAGES = /^(Client (was closed|has encountered)|Cannot use a pool after)/;
 const LOST_MESSAGES = /^(Query read timeout|Connection terminated|timeout exceeded when trying to connect)/;
@@ -162,8 +171,9 @@ const HINTS: readonly (readonly [RegExp, string])[] = [
 export const hintOf = (error: unknown): string | undefined =>
   HINTS.find(([pattern]) => pattern.test(`${codeOf(error)} ${messageOf(error)}`))?.[1];
 
-export function startFault({ shown }: PostgresAddress, error: unknown): StartError {
-  if (error instanceof StartError) return error;
+export function startFault({ shown }: PostgresAddress, fault: unknown): StartError {
+  if (fault instanceof StartError) return fault;
+  const error = fault instanceof Problem ? fault.cause : fault;
   const [state, hint] = [sqlStateOf(error), hintOf(error)];
   const why = `${state === '' ? '' : ` (SQLSTATE ${state})`}: ${postgresReasonOf(error)}${hint === undefined ? '' : `. What helps: ${hint}`}`;
   return isNotYetThere(error)

@@ -9,7 +9,7 @@ import { METADATA } from '../tables.ts';
 import { postgresDialect } from './dialect.ts';
 import { hintOf, isFinal, stateOf, translate } from './errors.ts';
 import type { Connections } from './pool.ts';
-import { acquire, alone, writeIn } from './transaction.ts';
+import { alone, writeIn } from './transaction.ts';
 import {
   DDL_DEADLINE_MS,
   DDL_LOCK_TIMEOUT_MS,
@@ -174,7 +174,7 @@ async function buildIndex(connections: Connections, { sql, builds = '' }: Task, 
 
 /** Runs a statement outside a transaction, as CREATE INDEX CONCURRENTLY requires. */
 async function outside(connections: Connections, sql: string, caller: Caller): Promise<void> {
-  const connection = await acquire(connections, caller);
+  const connection = await connections.take(caller);
   try {
     await connection.execute(sql);
   } catch (error) {

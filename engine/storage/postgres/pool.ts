@@ -7,7 +7,7 @@ import { literal } from '../dialect.ts';
 import type { DriverOptions, PoolUsage, Row, Statement } from '../driver.ts';
 import type { PostgresAddress } from './address.ts';
 import { endWhenSilent, PostgresConnection } from './connection.ts';
-import { isFull, isRefusing } from './errors.ts';
+import { connectFault, isFull, isRefusing } from './errors.ts';
 import {
   ACQUIRE_TIMEOUT_MS,
   CLIENT_CHECK_INTERVAL_MS,
@@ -99,7 +99,7 @@ export function createConnections(
         } catch (error) {
           if (isRefusing(error)) onRefused();
           end ||= performance.now() + ACQUIRE_TIMEOUT_MS;
-          if (!isFull(error) || performance.now() > end) throw error;
+          if (!isFull(error) || performance.now() > end) throw connectFault(error);
           await delay(RETRY_INTERVAL_MS);
         }
       }

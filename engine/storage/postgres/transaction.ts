@@ -160,21 +160,13 @@ async function repeating<T>(
       connection = await connections.take(caller);
       return await attempt(connection);
     } catch (error) {
-      if (connection === undefined) throw translate(error);
+      if (connection === undefined) throw error;
       if (isReadOnly(error)) void connections.renew();
       if (mayRepeat(error)) continue;
       throw error instanceof Overtaken ? unavailable('busy', error) : translate(error);
     } finally {
       connection?.release();
     }
-  }
-}
-
-export async function acquire(connections: Connections, caller: Caller): Promise<PostgresConnection> {
-  try {
-    return await connections.take(caller);
-  } catch (error) {
-    throw translate(error);
   }
 }
 
@@ -244,7 +236,7 @@ async function writeTogether(
   statement: Statement,
   writes: readonly SharedWrite[],
 ): Promise<readonly (Row | undefined)[]> {
-  const connection = await acquire(connections, NO_CLIENT);
+  const connection = await connections.take();
   try {
     const answers = await connection.queryAll(writes.map(({ values }) => ({ statement, values })));
     const rows = answers.map(({ rows: [row] }) => row);
@@ -277,7 +269,7 @@ export async function openSnapshot(connections: Connections, caller: Caller): Pr
 /** Retries, since the server may have closed an idle connection. */
 async function beginSnapshot(connections: Connections, caller: Caller): Promise<PostgresConnection> {
   for (let attempt = 0; ; attempt += 1) {
-    const connection = await acquire(connections, caller);
+    const connection = await connections.take(caller);
     try {
       await connection.execute(connections.opening(READ_ONLY));
       return connection;

@@ -59,6 +59,7 @@ export function openSqlite(
   return {
     dialect: sqliteDialect,
     address: file,
+    causeOf: reasonOf,
     ...reader,
     mostCounted: MAX_COUNTED_ROWS,
     // Only searches and lists need slots: reads do not wait, and writes share transactions.
