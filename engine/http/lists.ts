@@ -2,7 +2,7 @@
 import { type JsonObject, type JsonValue, membersOf } from '../json/json.ts';
 import type { Field, Relation } from '../model/model.ts';
 import { entityTag, list, type ListResult } from '../operations/operation.ts';
-import { CSV_TYPE, NDJSON_TYPE } from '../operations/table.ts';
+import { CSV_CONTENT, CSV_TYPE, NDJSON_TYPE } from '../operations/table.ts';
 import { faultyRequest, type Problem } from '../problem.ts';
 import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';
 import { packed } from '../query/parameters.ts';
@@ -131,7 +131,7 @@ function rowsAnswer(
 ): Answer {
   const tag = typeof body !== 'string' || type.preconditions === 'off' ? undefined : entityTag(`${body}\n${tagged}`);
   return readAnswer(preconditionsOf(request), body, tag, {
-    'Content-Type': mediaType === CSV_TYPE ? `${CSV_TYPE}; charset=utf-8; header=present` : mediaType,
+    'Content-Type': mediaType === CSV_TYPE ? CSV_CONTENT : mediaType,
     ...(total === undefined ? {} : { 'X-Total-Count': String(total) }),
     ...headers,
   });

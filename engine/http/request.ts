@@ -11,7 +11,7 @@ import { invalidJson } from '../json/json.ts';
 import { shortened } from '../names.ts';
 import type { Body } from '../operations/write.ts';
 import type { OperationContext, Preconditions } from '../operations/operation.ts';
-import { JSON_TYPE, type OperationEntry } from '../operations/table.ts';
+import { CSV_CONTENT, CSV_TYPE, JSON_TYPE, type OperationEntry } from '../operations/table.ts';
 import { faultyRequest, Problem, type ProblemCode, StartError } from '../problem.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Answer, HeaderMap } from './answer.ts';
@@ -152,7 +152,11 @@ export function acceptedType(accept: string | undefined, offered: readonly strin
   const [first = JSON_TYPE] = offered;
   if (accept === undefined || accept === '*/*' || accept === first) return first;
   // A range with a parameter matches only types that have it: clients may request UTF-8.
-  const variants = offered.flatMap((type) => [type, `${type}; charset=utf-8`]);
+  const variants = offered.flatMap((type) => [
+    type,
+    `${type}; charset=utf-8`,
+    ...(type === CSV_TYPE ? [CSV_CONTENT] : []),
+  ]);
   // The slice bounds the time for many ranges.
   const headers = { accept: accept.slice(0, 1024) };
   const [best] = new Negotiator({ headers }).mediaType(variants)?.split(';') ?? [];
@@ -163,12 +167,16 @@ export function acceptedType(accept: string | undefined, offered: readonly strin
 
 type PreferHeader = IncomingMessage['headers'][string];
 
-/** Preferences (RFC 7240); the first occurrence counts. */
+/** Elements of a list of preferences, and the name and value of one; only values may be quoted (RFC 7240, 2). */
+const PREFERENCES = /(?:[^",]|"(?:[^"\\]|\\.)*")+/g;
+const PREFERENCE = /^\s*([\w!#$%&'*+.^`|~-]+)\s*(?:=\s*(?:"([^"]*)"|([^\s";]*))\s*)?(?:;|$)/;
+
+/** The first occurrence counts. The slice bounds the time for many quotes. */
 function preferencesIn(header: PreferHeader = ''): ReadonlyMap<string, string> {
-  const preferences = String(header).toLowerCase().replaceAll('"', '').split(',');
-  const pairs = preferences.map((text): [string, string] => {
-    const [name = '', value = ''] = (text.split(';', 1)[0] ?? '').split('=');
-    return [name.trim(), value.trim()];
+  const elements = String(header).slice(0, 1024).toLowerCase().match(PREFERENCES) ?? [];
+  const pairs = elements.flatMap((element): [string, string][] => {
+    const [, name, quoted, plain = ''] = PREFERENCE.exec(element) ?? [];
+    return name === undefined ? [] : [[name, quoted ?? plain]];
   });
   return new Map(pairs.toReversed());
 }
@@ -336,14 +344,23 @@ export const bodyTypeOf = ({ headers }: IncomingMessage): string =>
 
 const OTHER_CHARSET = /^charset\s*=(?!\s*"?utf-?8"?$)/;
 
+const WITHOUT_HEADER = /^header\s*=\s*"?absent"?$/;
+
+function bodyTypeFault(given: string, accepted: readonly string[]): string | undefined {
+  const [type = '', ...parameters] = partsOf(given);
+  if (given === '') return 'is missing';
+  if (!accepted.includes(type)) return `is "${shortened(given)}"`;
+  if (parameters.some((one) => OTHER_CHARSET.test(one))) return 'names a charset other than utf-8';
+  const isHeadless = type === CSV_TYPE && parameters.some((one) => WITHOUT_HEADER.test(one));
+  return isHeadless ? 'says header=absent, but the first line has to name the columns' : undefined;
+}
+
 /** Refuses a body of another media type, charset or encoding before reading it. */
 function requireBodyType({ method, headers }: IncomingMessage, accepted: readonly string[]): void {
   const { 'content-type': given = '', 'content-encoding': encoding = 'identity' } = headers;
-  const [type = '', ...parameters] = partsOf(given);
   const code = 'unsupported-media-type';
-  const isType = accepted.includes(type);
-  if (!isType || parameters.some((one) => OTHER_CHARSET.test(one))) {
-    const what = isType ? 'names a charset other than utf-8' : given === '' ? 'is missing' : `is "${shortened(given)}"`;
+  const what = bodyTypeFault(given, accepted);
+  if (what !== undefined) {
     const message = `Content-Type ${what}; expected ${accepted.join(' or ')}, in UTF-8`;
     const expected = { [method === 'PATCH' ? 'Accept-Patch' : 'Accept']: accepted.join(', ') };
     throw inHeader(code, 'Content-Type', code, message, expected);

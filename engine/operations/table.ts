@@ -7,6 +7,8 @@ import type { ProblemCode } from '../problem.ts';
 export const JSON_TYPE = 'application/json';
 export const NDJSON_TYPE = 'application/x-ndjson';
 export const CSV_TYPE = 'text/csv';
+/** The first line names the columns (RFC 4180, 3). */
+export const CSV_CONTENT = `${CSV_TYPE}; charset=utf-8; header=present`;
 
 /** `/api/TYPE`, `/api/TYPE/{id}` and `/api/TYPE/$summary`. */
 export type OperationPath = 'collection' | 'item' | 'summary';

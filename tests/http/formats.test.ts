@@ -34,15 +34,40 @@ describe('a list', () => {
     expect(again.status).toBe(304);
   });
 
-  // Of a header, the first kilobyte is read.
-  test.each(['text/html', 'application/json;q=0', '*/*;q=0', `${'text/html,'.repeat(200)}text/csv`])(
-    'of who takes %s is 406, with what there is',
-    async (accept) => {
-      const { status, text } = await exchange(server.url, 'GET /api/gadgets', { headers: { accept } });
-      expect(status).toBe(406);
-      expect(JSON.parse(text).detail).toContain('application/json, application/x-ndjson, text/csv');
+  test.each([
+    'text/csv; charset=utf-8; header=present',
+    'text/csv;header=present',
+    'text/csv; charset=utf-8',
+    'text/html, text/csv; charset=utf-8; header=present; q=0.9',
+  ])('of who takes %s is CSV', async (accept) => {
+    const { status, headers } = await exchange(server.url, 'GET /api/gadgets', { headers: { accept } });
+    expect([status, headers['content-type']]).toEqual([200, 'text/csv; charset=utf-8; header=present']);
+  });
+
+  test.each(['header=absent', 'charset=utf-8; HEADER="absent"'])(
+    'a body of text/csv; %s is 415: its first line would be taken for names',
+    async (parameters) => {
+      const headers = { 'content-type': `text/csv; ${parameters}` };
+      const { status, text } = await exchange(server.url, 'POST /api/gadgets', { headers, body: 'a,1\n' });
+      expect([status, JSON.parse(text).detail]).toEqual([
+        415,
+        'Content-Type says header=absent, but the first line has to name the columns; expected application/json or application/x-ndjson or text/csv, in UTF-8',
+      ]);
     },
   );
+
+  // Of a header, the first kilobyte is read.
+  test.each([
+    'text/html',
+    'text/csv; header=absent',
+    'application/json;q=0',
+    '*/*;q=0',
+    `${'text/html,'.repeat(200)}text/csv`,
+  ])('of who takes %s is 406, with what there is', async (accept) => {
+    const { status, text } = await exchange(server.url, 'GET /api/gadgets', { headers: { accept } });
+    expect(status).toBe(406);
+    expect(JSON.parse(text).detail).toContain('application/json, application/x-ndjson, text/csv');
+  });
 
   test.each(['include=zone', 'fields=zone.zone_name', 'include=zone&fields=markup_flat,zone'])(
     'as CSV refuses ?%s',

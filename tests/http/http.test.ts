@@ -85,6 +85,22 @@ describe('Prefer: return=minimal', () => {
     }
   });
 
+  test.each([
+    ['return="minimal"', true],
+    ['RETURN = minimal', true],
+    ['foo="a, b";x=",", return=minimal', true],
+    ['wait=1; "return=minimal", return=minimal; q=1', true],
+    ['"return=minimal"', false],
+    ['foo="return=minimal"', false],
+    ['foo=",return=minimal,"', false],
+    ['foo; return=minimal', false],
+    ['foo="\\",return=minimal,"', false],
+    ['"return"=minimal', false],
+  ])('Prefer: %s (RFC 7240, 2)', async (prefer, isMinimal) => {
+    const { status } = await send('PUT /api/gadgets/1', { ...JSON_BODY, prefer }, '{"name":"a"}');
+    expect(status).toBe(isMinimal ? 204 : 200);
+  });
+
   test('is overruled by a preference in front of it', async () => {
     const headers = { ...JSON_BODY, prefer: 'return=representation, return=minimal' };
     const { text, headers: told } = await send('PUT /api/gadgets/1', headers, '{"name":"a"}');
