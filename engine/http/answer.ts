@@ -225,6 +225,7 @@ export async function send(
   if (isOver(response)) return discard(body);
   if (isDraining()) response.shouldKeepAlive = false;
   const head: Record<string, string | number> = { ...headOf(request, response), ...headers };
+  drainBody(request);
   try {
     const coding = codingOf(request, body);
     const coded = body === undefined || coding === undefined ? body : compressed(body, coding);
@@ -249,8 +250,6 @@ export async function send(
     response.destroy();
     return discard(body);
   }
-  // Drains the rest of the request body, unless the connection closes anyway.
-  if (!request.complete && headers['Connection'] !== 'close') drainBody(request);
 }
 
 /** Whether the client is gone, or a host application has responded, as after its own timeout. */

@@ -372,10 +372,22 @@ function requireBodyType({ method, headers }: IncomingMessage, accepted: readonl
 
 const DRAIN_MS = 10_000;
 
-/** Closing a connection with unread bytes resets it, and the client may lose the response (RFC 9112, 9.6). */
+/**
+ * Reads on and discards: closing a connection with unread bytes resets it, and the client may lose the response
+ * (RFC 9112, 9.6). Node would close it once the last response is written.
+ */
 export function drainBody(request: IncomingMessage): void {
-  if (!hasBody(request)) return;
-  request.once('close', destroyLater(request.socket));
+  const { socket, headers } = request;
+  if (request.complete || !hasBody(request) || Object.hasOwn(socket, 'destroySoon')) return;
+  // The end of a body with another coding is ambiguous.
+  if ((headers['transfer-encoding'] ?? 'chunked').toLowerCase() !== 'chunked') return;
+  const stop = destroyLater(socket);
+  socket.destroySoon = () => void socket.end();
+  request.once('close', () => {
+    stop();
+    Reflect.deleteProperty(socket, 'destroySoon');
+    if (socket.writableEnded) socket.destroySoon();
+  });
   request.resume();
 }
 

@@ -4,6 +4,7 @@ import { isGuarded } from '../access/access.ts';
 import type { Engine, EngineSettings } from '../engine.ts';
 import type { Handler } from '../http/handler.ts';
 import { UNEMBEDDED } from '../http/answer.ts';
+import { drainBody } from '../http/request.ts';
 import { lazy } from '../memo.ts';
 import { VERSION } from '../process.ts';
 import { createPages } from '../pages/pages.ts';
@@ -99,7 +100,10 @@ const SECURITY_HEADERS = {
 const prepare =
   ({ host, awaitReader, isDraining }: Engine): RequestHandler =>
   (request, response, next) => {
-    response.once('prefinish', () => awaitReader(request, response));
+    response.once('prefinish', () => {
+      drainBody(request);
+      awaitReader(request, response);
+    });
     if (isDraining()) response.shouldKeepAlive = false;
     response.set(SECURITY_HEADERS);
     host.watch(request, response, () => {

@@ -1,6 +1,6 @@
 /** Serves one request per connection at a time, and refuses requests that are ambiguous or unparsable. */
 import { type IncomingMessage, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Budget, disconnect, type Share } from '../edge/budget.ts';
 import { render, UNEMBEDDED } from '../http/answer.ts';
@@ -127,7 +127,8 @@ export function serveConnections(
       bytes += piece?.length ?? 0;
       if (count <= MOST_PIECES + bytes / LEAST_PIECE) return push(piece);
       isRefused = true;
-      if (response.headersSent) request.socket.destroySoon();
+      // Not the socket's own method, which reads on while a body is drained.
+      if (response.headersSent) Socket.prototype.destroySoon.call(request.socket);
       else refuse(Object.assign(new Error('too many pieces'), { code: TOO_MANY_PIECES }), request.socket);
       return true;
     };
