@@ -1,14 +1,15 @@
 /** Compares two models: what changes for HTTP clients. */
 import { COUNT_MODES, NOW, OPERATIONS, type Preconditions } from '../descriptor/descriptor.ts';
-import { widens } from '../field-types/field-type.ts';
+import { listed, widens } from '../field-types/field-type.ts';
 import { ruleKey, ruleOf, sentence } from '../model/checks.ts';
 import { type Field, match, type Model, type RecordType, type Relation, type Renamed } from '../model/model.ts';
 
-type Breaks = 'all' | 'creates' | 'writes' | 'none';
+type Breaks = 'all' | 'creates' | 'writes' | 'upserts' | 'none';
 
 const changeKinds = {
   'type-added': ['none', 'new'],
   'type-removed': ['all', '{is}'],
+  'type-renamed': ['all', 'was {was}: schemas, operation identifiers and tools have the new name'],
   'path-changed': ['all', 'was /api/{was}, is /api/{is}'],
   'operation-added': ['none', 'new'],
   'operation-removed': ['all', 'now returns 405 or 404'],
@@ -21,12 +22,12 @@ const changeKinds = {
   'count-less-exact': ['all', 'X-Total-Count was {was}, is {is}'],
   'count-more-exact': ['none', 'X-Total-Count was {was}, is {is}'],
   opened: ['none', 'unknown keys are now accepted'],
-  closed: ['writes', 'unknown keys are now rejected'],
+  closed: ['all', 'unknown keys are now rejected, and no longer returned'],
   'precondition-required': ['all', 'was {was}, is {is}'],
   'precondition-relaxed': ['none', 'was {was}, is {is}'],
   'precondition-ignored': ['all', 'was {was}, is {is}'],
   'unique-added': ['writes', 'values must now be unique'],
-  'unique-removed': ['none', 'values no longer need to be unique'],
+  'unique-removed': ['upserts', 'values no longer need to be unique, so "on" can no longer name them'],
   'check-added': ['writes', 'rejected otherwise: {is}'],
   'check-removed': ['none', 'no longer needed: {was}'],
   'variant-added': ['none', 'new'],
@@ -35,6 +36,7 @@ const changeKinds = {
   'variant-lacks-field': ['all', 'no longer has {was}'],
   'variant-has-field': ['none', 'now has {is}'],
   'field-added': ['none', 'new'],
+  'key-declared': ['all', 'was an open key with any value, is {is}'],
   'required-field-added': ['creates', 'create needs a value for this new field'],
   'field-removed': ['all', 'no longer returned or accepted'],
   'field-renamed': ['all', 'was "{was}"'],
@@ -42,6 +44,7 @@ const changeKinds = {
   'case-regarded': ['all', 'values that differ only in case are no longer equal, nor ordered alike'],
   'field-type-changed': ['all', 'was {was}, is {is}'],
   'field-narrowed': ['writes', 'must now be {is}'],
+  'value-removed': ['all', 'must now be {is}; filters by other values are rejected'],
   'field-widened': ['none', 'may now be {is}'],
   'field-required': ['creates', 'create now needs a value'],
   'field-optional': ['none', 'create no longer needs a value'],
@@ -56,8 +59,9 @@ const changeKinds = {
   'required-relation-added': ['creates', 'create needs this new relation'],
   'relation-removed': ['all', 'no longer returned or accepted'],
   'relation-renamed': ['all', 'was "{was}"'],
-  'relation-kind-changed': ['all', '{is}'],
+  'relation-kind-changed': ['all', 'was {was}, is {is}'],
   'relation-type-changed': ['all', 'was {was}, is {is}'],
+  'relation-inverse-changed': ['all', 'was the other side of "{was}", is that of "{is}"'],
   'relation-required': ['all', 'every record now needs it'],
   'relation-optional': ['all', 'responses may now contain null'],
   'relation-link-only': ['writes', 'bodies can now only link related records here'],
@@ -68,7 +72,7 @@ const changeKinds = {
   'relation-shown': ['none', 'responses now contain it by default'],
   'cycles-refused': ['writes', 'no record can be above itself now'],
   'cycles-accepted': ['all', 'a record can be above itself now'],
-  'ownership-changed': ['writes', 'records left out are {is} deleted'],
+  'ownership-changed': ['all', 'records left out are {is} deleted'],
   'deletion-changed': ['all', 'when the related record is deleted: was {was}, is {is}'],
 } as const satisfies Record<string, readonly [breaks: Breaks, says: string]>;
 
@@ -96,7 +100,7 @@ class Report {
 
   constructor(type: string, affected: Partial<Record<Breaks, boolean>>) {
     this.#type = type;
-    this.#affected = { all: false, creates: false, writes: false, none: false, ...affected };
+    this.#affected = { all: false, creates: false, writes: false, upserts: false, none: false, ...affected };
   }
 
   add(kind: ChangeKind, name?: string, was?: unknown, is?: unknown): void {
@@ -124,17 +128,25 @@ export function compareModels(before: Model, after: Model): readonly Change[] {
   }));
   const kept = [...types.kept, ...pairs.flatMap(({ fields, relations }) => [...fields.kept, ...relations.kept])];
   const now: NamesNow = new Map(kept.map((pair) => [pair.before, pair.after.name]));
+  const nested = nestedTypes(before);
   const reports = pairs.map(({ pair, fields, relations }) => {
-    const creates = pair.before.operations.has('create') || isNestedIn(pair.before, before);
-    const writes = pair.before.operations.has('update') || creates;
-    const report = new Report(pair.after.name, { all: true, creates, writes });
+    const { open, operations } = pair.before;
+    const creates = operations.has('create') || nested.has(pair.before);
+    const writes = operations.has('update') || creates;
+    const upserts = operations.has('create') && operations.has('update');
+    const report = new Report(pair.after.name, { all: true, creates, writes, upserts });
+    const add = (kind: 'field' | 'relation', name: string, required: boolean, is: string): void => {
+      if (open) report.add('key-declared', name, undefined, is);
+      if (required) report.add(`required-${kind}-added`, name);
+      else if (!open) report.add(`${kind}-added`, name);
+    };
     compareType(pair, now, report);
     for (const one of fields.kept) compareField(one, report);
-    for (const { name, required } of fields.added) report.add(required ? 'required-field-added' : 'field-added', name);
+    for (const { name, type, required } of fields.added) add('field', name, required, type.name);
     for (const { name } of fields.removed) report.add('field-removed', name);
     for (const one of relations.kept) compareRelation(one, now, report);
-    for (const { name, required } of relations.added)
-      report.add(required ? 'required-relation-added' : 'relation-added', name);
+    for (const { name, target, required } of relations.added)
+      add('relation', name, required, `a relation to ${target.name}`);
     for (const { name } of relations.removed) report.add('relation-removed', name);
     return report;
   });
@@ -160,13 +172,22 @@ function pairUp<T extends Renamed>(before: ReadonlyMap<string, T>, after: Readon
   return { kept: pairs, added, removed: were(dropped) };
 }
 
-const isNestedIn = (type: RecordType, { types }: Model): boolean =>
-  [...types.values()].some(({ operations, relations }) => {
-    const writes = operations.has('create') || operations.has('update');
-    return writes && [...relations.values()].some(({ target, nested }) => target === type && nested === 'write');
-  });
+/** Types whose records are written through relations of others, however deep. */
+function nestedTypes({ types }: Model): ReadonlySet<RecordType> {
+  const found = new Set<RecordType>();
+  const visit = ({ relations }: RecordType): void => {
+    for (const { target, nested } of relations.values()) {
+      if (nested !== 'write' || found.has(target)) continue;
+      found.add(target);
+      visit(target);
+    }
+  };
+  for (const type of types.values()) if (type.operations.has('create') || type.operations.has('update')) visit(type);
+  return found;
+}
 
 function compareType({ before, after }: Pair<RecordType>, now: NamesNow, report: Report): void {
+  report.compare('type-renamed', undefined, before.name, after.name);
   if (before.operations.size > 0 && after.operations.size > 0)
     report.compare('path-changed', undefined, before.path, after.path);
   for (const one of OPERATIONS)
@@ -249,7 +270,8 @@ function compareField({ before, after }: Pair<Field>, report: Report): void {
   const { name, type } = after;
   report.compare('field-renamed', name, before.name, name);
   if (before.type !== type) report.add('field-type-changed', name, before.type.name, type.name);
-  else if (!widens(type, before, after)) report.add('field-narrowed', name, undefined, type.expected(after));
+  else if (!widens(type, before, after))
+    report.add(losesValue(before, after) ? 'value-removed' : 'field-narrowed', name, undefined, type.expected(after));
   else if (!widens(type, after, before)) report.add('field-widened', name, undefined, type.expected(after));
   report.flag(before.caseless, after.caseless, 'case-ignored', 'case-regarded', name);
   report.flag(before.required, after.required, 'field-required', 'field-optional', name);
@@ -262,13 +284,17 @@ function compareField({ before, after }: Pair<Field>, report: Report): void {
   report.compare('default-changed', name, defaultOf(before), defaultOf(after));
 }
 
+function losesValue(before: Field, after: Field): boolean {
+  const left = listed(after);
+  return left !== undefined && (listed(before)?.some((value) => !left.includes(value)) ?? true);
+}
+
 function compareRelation({ before, after }: Pair<Relation>, now: NamesNow, report: Report): void {
   const { name, target } = after;
   report.compare('relation-renamed', name, before.name, name);
-  if (before.toMany !== after.toMany) {
-    const says = after.toMany ? 'was one record, is a set' : 'was a set, is one record';
-    report.add('relation-kind-changed', name, undefined, says);
-  }
+  report.compare('relation-kind-changed', name, before.kind, after.kind);
+  if (before.inverse && after.inverse && before.kind === after.kind)
+    report.compare('relation-inverse-changed', name, nameNow(before.inverse, now), after.inverse.name);
   const isSameType = now.get(before.target) === target.name;
   if (!isSameType) report.add('relation-type-changed', name, before.target.name, target.name);
   report.flag(before.required, after.required, 'relation-required', 'relation-optional', name);

@@ -68,11 +68,19 @@ describe('diff', () => {
     ['count-more-exact', 'list: { count: none }', 'list: { count: estimated }'],
     ['opened', '', 'open: true'],
     ['breaking closed', 'open: true', ''],
+    ['breaking closed', 'open: true\noperations: [list]', 'operations: [list]'],
     ['breaking precondition-required', '', 'preconditions: required'],
     ['precondition-relaxed', 'preconditions: required', ''],
     ['breaking precondition-ignored', '', 'preconditions: off'],
     ['precondition-relaxed', 'preconditions: off', ''],
     ['breaking unique-added', '', 'unique: [[a]]'],
+    ['breaking unique-removed', 'unique: [[a]]', ''],
+    [
+      'unique-removed',
+      'unique: [[a]]\noperations: [list, get, create, delete]',
+      'operations: [list, get, create, delete]',
+    ],
+    ['breaking key-declared', 'open: true', 'open: true\nrelations: { up: { kind: belongsTo, type: Book } }'],
     ['breaking check-added', '', NOT_EMPTY],
     ['check-removed', NOT_EMPTY, ''],
     ['check-added', 'operations: [list]', `operations: [list]\n${NOT_EMPTY}`],
@@ -96,7 +104,9 @@ describe('diff', () => {
   const OF_FIELDS: readonly (readonly [told: string, before: string, after: string])[] = [
     ['', 'type: string', 'type: string, description: x, examples: [y]'],
     ['', 'type: string', 'type: string, title: A'],
-    ['unique-removed', 'type: string, unique: true', 'type: string'],
+    ['breaking unique-removed', 'type: string, unique: true', 'type: string'],
+    ['breaking value-removed', 'type: string, enum: [x, y]', 'type: string, enum: [x]'],
+    ['breaking value-removed', 'type: string', 'type: string, enum: [x]'],
     ['breaking field-type-changed', 'type: integer', 'type: decimal'],
     ['field-widened', 'type: string, enum: [x]', 'type: string, enum: [x, y]'],
     ['field-widened', 'type: string, maxLength: 9', 'type: string, maxLength: 10'],
@@ -122,6 +132,14 @@ describe('diff', () => {
     ['breaking field-removed', `${A}, b: { type: any }`, A],
     ['breaking field-renamed', A, 'z: { type: string, maxLength: 9, renamedFrom: a }'],
     ['field-narrowed', A, A.replace('9', '8'), 'operations: [get]'],
+    [
+      'breaking value-removed',
+      `${A}, b: { type: string, enum: [x, y] }`,
+      `${A}, b: { type: string, enum: [x] }`,
+      'operations: [list]',
+    ],
+    ['breaking key-declared', A, `${A}, b: { type: any }`, 'open: true\noperations: [list]'],
+    ['breaking key-declared, breaking required-field-added', A, `${A}, b: { type: any, required: true }`, 'open: true'],
   ];
 
   const OF_RELATIONS: readonly (readonly [told: string, before: string, after: string])[] = [
@@ -133,6 +151,12 @@ describe('diff', () => {
       'works: { kind: hasMany, type: Book, renamedFrom: books }',
     ],
     ['breaking relation-kind-changed', 'books: { kind: hasMany, type: Book }', 'books: { kind: hasOne, type: Book }'],
+    [
+      'breaking relation-kind-changed',
+      'books: { kind: hasMany, type: Book }',
+      'books: { kind: manyToMany, type: Book }',
+    ],
+    ['breaking relation-kind-changed', 'b: { kind: hasOne, type: Book }', 'b: { kind: belongsTo, type: Book }'],
     ['breaking relation-type-changed', 'books: { kind: hasMany, type: Book }', 'books: { kind: hasMany, type: C }'],
     ...(
       [
@@ -177,14 +201,31 @@ describe('diff', () => {
 
   const VOLUME = 'type: Volume\nrenamedFrom: Book\npath: books\nfields: { a: { type: string, maxLength: 9 } }';
   type Schema = Readonly<Record<string, string>>;
+  const inside = (type: string, owned: string, fields = ''): string =>
+    `type: ${type}\noperations: []\nfields: { ${fields} }\nrelations: { ${owned} }`;
+  const written = (by: string, other: string): Schema => ({
+    p: `type: Person\nrelations: { books: { kind: hasMany, type: Book, inverse: ${by} } }`,
+    b: book(
+      A,
+      `relations: { ${by}: { kind: belongsTo, type: Person, inverse: books }, ${other}: { kind: belongsTo, type: Person } }`,
+    ),
+  });
+  const chapters = (most: number): Schema => ({
+    b: book(A, 'relations: { chapters: { kind: hasMany, type: Chapter, owned: true } }'),
+    c: inside('Chapter', 'pages: { kind: hasMany, type: Page, owned: true }'),
+    p: inside('Page', '', `text: { type: string, maxLength: ${most} }`),
+  });
   const both = (make: (text: string) => Schema, [told, before, after]: readonly [string, string, string, string?]) =>
     [told, make(before), make(after)] as const;
 
   test.each<readonly [string, Schema, Schema]>([
     ['type-added', { b: book(A) }, { b: book(A), c: 'type: C' }],
     ['breaking type-removed', { b: book(A), c: 'type: C' }, { b: book(A) }],
-    ['', { b: book(A) }, { b: VOLUME }],
-    ['', { b: book(A), a: author('') }, { b: VOLUME, a: author('').replace('Book', 'Volume') }],
+    ['breaking type-renamed', { b: book(A) }, { b: VOLUME }],
+    ['breaking type-renamed', { b: book(A), a: author('') }, { b: VOLUME, a: author('').replace('Book', 'Volume') }],
+    // A page is written through the chapters of a book, and has no operations itself.
+    ['breaking field-narrowed', chapters(9), chapters(8)],
+    ['breaking relation-inverse-changed', written('author', 'editor'), written('editor', 'author')],
     ...OF_RENAMES.map(([told, rest, shown = '', more = '']): readonly [string, Schema, Schema] => [
       told,
       { b: book(`${A}, d: { type: string }`, rest), a: author(shown) },
