@@ -173,7 +173,16 @@ function fault({ name, expected, secret, meant }: Setting<unknown>, environment:
   return `${name} is "${withoutPassword(text)}"; expected ${expected}${hint === undefined ? '' : `; did you mean ${hint}?`}`;
 }
 
-export const withoutPassword = (text: string): string => text.replace(/\/\/.*@/, '//…@');
+/** Whatever may be a password is left out, also where a mistake has put it into another part of the URL. */
+export function withoutPassword(text: string): string {
+  const [, scheme = '', rest = ''] = /^([a-z][a-z\d+.-]*:)?(.*)$/is.exec(text) ?? [];
+  if (scheme === 'sqlite:') return text;
+  const [place = '', ...query] = rest.split(/[?#]|%3f|%23/i);
+  const shown = place.replace(/^(\/*).*(?:@|%40)/is, '$1…@').replace(/pass\w*\s*=.*/is, '…');
+  const isMisread = /^postgres/i.test(scheme) && shown === place && !/^\/\/[^:]*(:\d*)?(,[^:]*(:\d*)?)*$/.test(place);
+  if (isMisread || /@|%40/i.test(query.join(''))) return `${scheme}…`;
+  return scheme + shown + (query.length > 0 ? '?…' : '');
+}
 
 /** A quarter of the heap or of half the memory: buffers are outside the heap, and garbage needs room. */
 export function automaticLimit(processes = 1): number {

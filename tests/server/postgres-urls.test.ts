@@ -1,8 +1,10 @@
 /** `DATABASE_URL` and `READ_URL` of PostgreSQL, tested without a server. */
+import { inspect } from 'node:util';
 import { StartError } from '../../engine/problem.ts';
 import { parseAddress, parseAddresses } from '../../engine/storage/postgres/address.ts';
 import { serve } from '../../engine/server/serve.ts';
-import { readSettings } from '../../engine/settings/settings.ts';
+import { readSettings, withoutPassword } from '../../engine/settings/settings.ts';
+import { databaseAt } from '../../engine/storage/open.ts';
 
 describe('without a server', () => {
   const bad = ['pool=0', 'pool=many', 'prepared=maybe', 'prepared=toString', 'lock_timeout=-1'];
@@ -45,6 +47,54 @@ describe('without a server', () => {
     );
     expect([url, pool]).toEqual(['postgres://me:x@h/x?sslmode=require&application_name=a&options=-c+x%3D1', 3]);
   });
+
+  describe.each([
+    'postgres://me:s3cret@127.0.0.1:1/x',
+    'postgres://127.0.0.1:1/x?user=me&password=s3cret',
+    'postgres://127.0.0.1:1/x?user=me&pass%77ord=s3cret',
+    'postgres://127.0.0.1:1/x?password=a@s3cret',
+    'postgres://127.0.0.1:1/x%3Fpassword=s3cret',
+    'postgres://me:a@s3cret@127.0.0.1:1/x',
+    'postgres://me:a/s3cret@127.0.0.1:1/x',
+    'postgres://me:12/s3cret@127.0.0.1:1/x',
+    'postgres://me:12?s3cret@127.0.0.1:1/x',
+    'postgres://me:12#s3cret@127.0.0.1:1/x',
+    'postgres://me:12#s3cret&3@127.0.0.1:1/x',
+    'postgres://me%3As3cret%40127.0.0.1:1/x',
+    'postgres://me:s3cret@127.0.0.1:one/x',
+    'postgres://me:s3cret',
+    'postgres:me:s3cret@127.0.0.1/x',
+    'postgres:me:s3cret',
+    'postgres:/me:s3cret@127.0.0.1/x',
+    'Postgres://me:s3cret@127.0.0.1/x',
+    'mysql://127.0.0.1/x?password=s3cret',
+    'me:s3cret@127.0.0.1/x',
+    'postgres://127.0.0.1:1/x?password=a&s3cret',
+    'postgres://127.0.0.1:1/x?password=a&s3cret=1',
+    'host=127.0.0.1 user=me password=s3cret',
+  ])('the password in %s', (url) => {
+    const secret = /s3cret/i;
+
+    it('is not shown', () => expect(withoutPassword(url)).not.toMatch(secret));
+
+    it.each(['DATABASE_URL', 'READ_URL'])('is in no message about %s', async (name) => {
+      const started = async (): Promise<unknown> => {
+        const { databaseUrl, readUrl } = readSettings({ [name]: url });
+        if (name === 'DATABASE_URL') return databaseAt(databaseUrl).open();
+        return parseAddresses(readUrl, name).map(({ shown }) => shown);
+      };
+      const said: unknown = await started().catch((error: unknown) => error);
+      if (name === 'DATABASE_URL') expect(said).toBeInstanceOf(StartError);
+      expect(inspect(said)).not.toMatch(secret);
+    });
+  });
+
+  it.each([
+    ['sqlite:data/records.db', 'sqlite:data/records.db'],
+    ['postgres://records@localhost/shop', 'postgres://…@localhost/shop'],
+    ['postgres://localhost:5432/shop?pool=3', 'postgres://localhost:5432/shop?…'],
+    ['data/records.db', 'data/records.db'],
+  ])('%s is shown as %s', (url, shown) => expect(withoutPassword(url)).toBe(shown));
 
   it('a server that is not there is named, without the password', async () => {
     const refused = serve({ ...readSettings({}), port: 0, databaseUrl: 'postgres://me:secret@127.0.0.1:1/x' });

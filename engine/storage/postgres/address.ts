@@ -48,7 +48,9 @@ export function parseAddresses(text: string, setting: string): readonly Postgres
 function addressOf(url: URL, setting: string): PostgresAddress {
   const { searchParams } = url;
   for (const name of searchParams.keys())
-    if (!KNOWN_PARAMETERS.has(name))
+    if (!KNOWN_PARAMETERS.has(name) && searchParams.has('password'))
+      throw new StartError(`${setting} has a parameter that is not known; an & in a password is written %26`);
+    else if (!KNOWN_PARAMETERS.has(name))
       throw new StartError(
         `${setting} has ${name}${ALTERNATIVES.get(name) ?? `, which is not a known parameter${didYouMean(name, KNOWN_PARAMETERS)}`}`,
       );
@@ -81,11 +83,15 @@ export function shareOf(text: string, setting: string, processes: number): strin
 /** Splits `//USER:PASSWORD@HOST:PORT,HOST:PORT/DATABASE` into a URL per host. */
 function urlsIn(text: string, setting: string): readonly URL[] {
   const [, head = '', hosts = '', rest = ''] = /^([a-z]+:\/\/(?:[^/?#]*@)?)([^/?#]*)(.*)$/s.exec(text) ?? [];
-  try {
-    return hosts.split(',').map((host) => new URL(head + host + rest));
-  } catch (error) {
-    throw new StartError(`${setting} is not a URL; expected postgres://USER:PASSWORD@HOST:PORT/DATABASE`, {
-      cause: error,
-    });
-  }
+  const urls = hosts.split(',').map((host) => URL.parse(head + host + rest));
+  const known = urls.filter((url) => url !== null);
+  if (known.length === urls.length && !known.some(isMisread)) return known;
+  // The error of the URL class quotes the URL.
+  throw new StartError(
+    `${setting} is not a URL; expected postgres://USER:PASSWORD@HOST:PORT/DATABASE, with @, :, /, ? and # in a password percent-encoded`,
+  );
 }
+
+/** Whether a password seems to stand where messages show it. */
+const isMisread = ({ host, pathname, hash, searchParams }: URL): boolean =>
+  hash !== '' || /@|%40|%3a|%3f/i.test(host + pathname + [...searchParams.keys()].join(''));
