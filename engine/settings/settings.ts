@@ -179,7 +179,8 @@ export function withoutPassword(text: string): string {
   if (scheme === 'sqlite:') return text;
   const [place = '', ...query] = rest.split(/[?#]|%3f|%23/i);
   const shown = place.replace(/^(\/*).*(?:@|%40)/is, '$1…@').replace(/pass\w*\s*=.*/is, '…');
-  const isMisread = /^postgres/i.test(scheme) && shown === place && !/^\/\/[^:]*(:\d*)?(,[^:]*(:\d*)?)*$/.test(place);
+  const isMisread =
+    /^postgres/i.test(scheme) && shown === place && !/^\/\/[^:]*(:\d*(,[^:]*|\/[^:]*$|$))*$/.test(place);
   if (isMisread || /@|%40/i.test(query.join(''))) return `${scheme}…`;
   return scheme + shown + (query.length > 0 ? '?…' : '');
 }
