@@ -185,7 +185,7 @@ type Parsed = { readonly object: JsonObject; readonly texts: RawMembers } | { re
 
 function parse(text: string, what: string, kept?: KeptMembers): Parsed {
   try {
-    const { object, raw, faults: found } = readObject(text, LIMITS, what, kept);
+    const { object, raw, faults: found } = readObject(text, { limits: LIMITS, what, kept, takesInteger: () => true });
     // The validator reports numbers that are too large.
     const faults = found.filter(({ code }) => code !== 'number-range');
     const [texts = new Map()] = raw.values();

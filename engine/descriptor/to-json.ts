@@ -1,7 +1,7 @@
 /** Converts YAML nodes to JSON. Reports what JSON cannot express, and repeated keys. */
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, type Scalar } from 'yaml';
 import type { DiagnosticCode } from '../diagnostic.ts';
-import type { JsonValue } from '../json/json.ts';
+import { isWhole, type JsonValue } from '../json/json.ts';
 
 interface NodeFault {
   readonly code: DiagnosticCode;
@@ -98,7 +98,11 @@ function scalar(node: Scalar, walk: Conversion): JsonValue {
 function numberFault(value: number, source = ''): string | undefined {
   if (!Number.isFinite(value)) return `JSON has no NaN, and no number beyond ${Number.MAX_VALUE}`;
   // Beyond 2^53, JavaScript represents only some integers exactly.
+  if (Number.isInteger(value) && !isWhole(source.replace('+', ''))) return readAs(value);
   if (Number.isSafeInteger(value) || !/^([-+]?\d+|0[xo][\da-f]+)$/i.test(source)) return undefined;
   if (BigInt(source.replace('+', '')) === BigInt(value)) return undefined;
-  return `this number would be read as ${value}: write that, or text in quotes if text is accepted`;
+  return readAs(value);
 }
+
+const readAs = (value: number): string =>
+  `this number would be read as ${value}: write that, or text in quotes if text is accepted`;

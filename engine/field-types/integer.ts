@@ -1,4 +1,5 @@
 /** Integers that every JSON parser reads exactly (RFC 8259, section 6). */
+import { isWhole } from '../json/json.ts';
 import { asIs, plainColumn, toText } from './columns.ts';
 import {
   expectedOf,
@@ -28,7 +29,7 @@ export const integer: FieldType = {
   expected: (shape) => expectedOf(shape) ?? `an integer${rangeOf(bounds(shape))}`,
   parse: (text) => {
     const value = parsedNumber(text);
-    return Number.isSafeInteger(value) ? value : undefined;
+    return Number.isSafeInteger(value) && isWhole(text) ? value : undefined;
   },
   columns: {
     sqlite: {

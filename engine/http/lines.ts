@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import {
   decode,
   escapeStep,
+  isWhole,
   type JsonObject,
   type JsonValue,
   NO_RAW_VALUES,
@@ -20,8 +21,8 @@ import { CSV_TYPE, NDJSON_TYPE } from '../operations/table.ts';
 import {
   type Body,
   type BodyLimits,
+  bodyReading,
   itemOf,
-  keptMembers,
   type ParsedRecord,
   tooManyItems,
 } from '../operations/write.ts';
@@ -104,7 +105,7 @@ export function readNdjson(text: string, type: RecordType, limits: BodyLimits): 
     if (content.trim() === '') continue;
     let record: Pick<ParsedRecord, 'body' | 'tag'> = { body: {}, tag: undefined };
     reader.attempt(index + 1, '', () => {
-      const { object, raw, keys, faults } = readObject(content, limits, 'The line', keptMembers(type));
+      const { object, raw, keys, faults } = readObject(content, { limits, what: 'The line', ...bodyReading(type) });
       record = itemOf(object, '');
       for (const [body, members] of raw) reader.raw.set(body, members);
       reader.keys += keys;
@@ -147,18 +148,28 @@ const readText: ReadCell = (cell) => {
 };
 
 /** A cell that is not JSON stays a string, which the validator refuses. Spreadsheets write true and false in capitals. */
-const readScalar: ReadCell = (cell) => {
-  const value = jsonIn(/^\s*(?:true|false)\s*$/i.test(cell) ? cell.toLowerCase() : cell);
-  if (value === undefined || typeof value === 'object') return readText(cell);
-  if (typeof value !== 'number' || Number.isFinite(value)) return { value };
-  throw faultyRequest('invalid-body', [{ pointer: '', code: 'number-range', message: 'The number is too large' }]);
-};
+const scalarReader =
+  (isInteger: boolean): ReadCell =>
+  (cell) => {
+    const value = jsonIn(/^\s*(?:true|false)\s*$/i.test(cell) ? cell.toLowerCase() : cell);
+    if (value === undefined || typeof value === 'object') return readText(cell);
+    if (isInteger && typeof value === 'number' && !isWhole(cell.trim())) return readText(cell);
+    if (typeof value !== 'number' || Number.isFinite(value)) return { value };
+    throw faultyRequest('invalid-body', [{ pointer: '', code: 'number-range', message: 'The number is too large' }]);
+  };
 
-function cellReader(field: Field, limits: BodyLimits): ReadCell {
-  if (field.type.keepsText !== true) return cellForm(field) === 'text' ? readText : readScalar;
+function cellReader(type: RecordType, field: Field, limits: BodyLimits): ReadCell {
+  const { takesInteger } = bodyReading(type);
+  if (field.type.keepsText !== true)
+    return cellForm(field) === 'text' ? readText : scalarReader(takesInteger([field.name]));
   return (cell) => {
     if (jsonIn(cell) === undefined) return { ...readText(cell), text: JSON.stringify(cell) };
-    const { faults, ...kept } = readJson(cell, { limits, kept: 'text', what: `The value of "${field.name}"` });
+    const { faults, ...kept } = readJson(cell, {
+      limits,
+      kept: 'text',
+      what: `The value of "${field.name}"`,
+      takesInteger: (path) => takesInteger([field.name, ...path]),
+    });
     if (faults.length > 0) throw faultyRequest('invalid-body', faults);
     return kept;
   };
@@ -166,15 +177,17 @@ function cellReader(field: Field, limits: BodyLimits): ReadCell {
 
 type CsvColumns = ReadonlyMap<string, ReadCell>;
 
-function columnsOf({ identifier, fields, relations }: RecordType, limits: BodyLimits): CsvColumns {
+function columnsOf(type: RecordType, limits: BodyLimits): CsvColumns {
+  const { identifier, fields, relations } = type;
+  const readIdentifier = scalarReader(true);
   const columns = new Map<string, ReadCell>();
-  if (identifier.inRecord) columns.set(identifier.name, readScalar);
-  for (const field of fields.values()) columns.set(field.name, cellReader(field, limits));
+  if (identifier.inRecord) columns.set(identifier.name, readIdentifier);
+  for (const field of fields.values()) columns.set(field.name, cellReader(type, field, limits));
   // The cell of a link holds the identifier of its record; the validator refuses anything else.
   for (const { name, toMany, target } of relations.values())
     if (!toMany && target.identifier.inRecord)
       columns.set(name, (cell) => {
-        const link = { [target.identifier.name]: readScalar(cell).value };
+        const link = { [target.identifier.name]: readIdentifier(cell).value };
         return { value: identifierIn(link, target) === undefined ? cell : link };
       });
   return columns;

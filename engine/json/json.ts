@@ -68,12 +68,16 @@ export interface KeptMembers {
   of(key: string): 'text' | KeptMembers | undefined;
 }
 
+export type JsonPath = readonly (string | number)[];
+
 interface ReadingOptions {
   readonly limits: TextLimits;
   /** Applies to the object, or to each object of the array; `text` keeps everything. */
   readonly kept?: 'text' | KeptMembers | undefined;
   readonly what?: string;
   readonly number?: (text: string) => JsonValue;
+  /** Whether a path has an integer. Numbers there that are rounded to integers stay text, which no validator accepts. */
+  readonly takesInteger?: (path: JsonPath) => boolean;
 }
 
 interface JsonText {
@@ -108,13 +112,11 @@ export const readJson = (text: string, options: ReadingOptions): JsonText => new
 
 export function readObject(
   text: string,
-  limits: TextLimits,
-  what: string,
-  kept?: KeptMembers,
+  options: ReadingOptions & { readonly what: string },
 ): Omit<JsonText, 'value'> & { readonly object: JsonObject } {
-  const { value, ...rest } = readJson(text, { limits, what, kept });
+  const { value, ...rest } = readJson(text, options);
   if (isObject(value)) return { object: value, ...rest };
-  const message = `${what} must be a JSON object, not ${kindOf(value)}`;
+  const message = `${options.what} must be a JSON object, not ${kindOf(value)}`;
   throw faultyRequest('invalid-body', [{ pointer: '', code: 'type', message }]);
 }
 
@@ -265,7 +267,8 @@ class Tokenizer {
     const value = Number(text);
     // `1e999` is valid JSON, but parsed as Infinity.
     if (!Number.isFinite(value) && !this.#isKept) this.#refuse('number-range', 'The number is too large');
-    return value;
+    const isRounded = Number.isInteger(value) && !isWhole(text);
+    return isRounded && this.#options.takesInteger?.(this.#path) ? text : value;
   }
 
   #take(wanted: number): boolean {
@@ -395,14 +398,17 @@ const NUMBER_PARTS = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 function canonicalNumber(text: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] = NUMBER_PARTS.exec(text) ?? [];
-  // Exact arithmetic is impossible: only identical strings are equal.
-  if (!Number.isSafeInteger(Number(exponent))) return text;
   const digits = (whole + fraction).replace(/^0+/, '');
   let end = digits.length;
   while (digits[end - 1] === '0') end -= 1;
   if (end === 0) return '0';
+  // Exact arithmetic is impossible: only identical strings are equal.
+  if (!Number.isSafeInteger(Number(exponent))) return text;
   return `${sign}${digits.slice(0, end)}e${Number(exponent) - fraction.length + digits.length - end}`;
 }
+
+/** Whether a JSON number is an integer, such as `77.0` and `7.8e1`; JavaScript rounds `4503599627370497.5` to one. */
+export const isWhole = (text: string): boolean => /^-?\d+$/.test(text) || !/e-/i.test(canonicalNumber(text));
 
 /** Sorts faults as in the body, missing keys last, one per location and all unmet checks. `at`: the body's pointer. */
 export function inDocumentOrder(faults: readonly Fault[], body: JsonValue, at = ''): readonly Fault[] {

@@ -41,7 +41,7 @@ export function createAgentEndpoint(engine: Engine, { title, ...limits }: TextLi
       await ownTurn(caller);
       const text = Buffer.isBuffer(content) ? decode(content) : textOf(content.parsed);
       // The rate limit would count an array as one request.
-      const message = readObject(text, limits, 'The message').object;
+      const message = readObject(text, { limits, what: 'The message', takesInteger: () => true }).object;
       const requestId = requestIdOf(request, response);
       const server = createAgentServer({
         title,

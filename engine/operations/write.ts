@@ -1,10 +1,12 @@
 /** Creates, changes and deletes records: parses JSON bodies, validates them and passes them to the store. */
+import type { ItemShape } from '../field-types/field-type.ts';
 import {
   escapeStep,
   inDocumentOrder,
   invalidJson,
   isObject,
   type JsonObject,
+  type JsonPath,
   type JsonValue,
   type KeptMembers,
   kindOf,
@@ -96,7 +98,7 @@ function stringified(value: unknown, replacer: (key: string, value: unknown) => 
 }
 
 export function readBody(text: string, shape: BodyShape, type: RecordType, limits: BodyLimits): Body {
-  const { value, raw, faults } = readJson(text, { limits, kept: keptMembers(type) });
+  const { value, raw, faults } = readJson(text, { limits, ...bodyReading(type) });
   if (isObject(value) && shape !== 'records')
     return { records: [{ body: value, pointer: '', tag: undefined }], isArray: false, raw, faults };
   if (!Array.isArray(value) || shape === 'record') {
@@ -134,10 +136,22 @@ export function tooManyItems(most: number, found: string): Problem {
   return faultyRequest('batch-too-large', [{ pointer: '', code: 'batch-too-large', message }]);
 }
 
-/** Which values of a body are stored as raw JSON; undefined if neither the type nor nested types have any. */
-export const keptMembers = memoized((type: RecordType): KeptMembers | undefined =>
-  mayKeep(type) ? membersOf(type) : undefined,
-);
+/** Which values of a body are stored as raw JSON, undefined if none in the type and nested types, and which are integers. */
+export const bodyReading = memoized((type: RecordType) => ({
+  kept: mayKeep(type) ? membersOf(type) : undefined,
+  takesInteger: (path: JsonPath) => takesInteger(type, path),
+}));
+
+function takesInteger(root: RecordType, path: JsonPath): boolean {
+  const names = path.filter((step) => typeof step === 'string');
+  const key = names.pop() ?? '';
+  const type = names.reduce<RecordType | undefined>((at, name) => at?.relations.get(name)?.target, root);
+  if (type?.identifier.inRecord && key === type.identifier.name) return true;
+  let value: ItemShape | undefined = type?.fields.get(key);
+  for (let indexes = path.length - 1 - path.lastIndexOf(key); indexes > 0; indexes -= 1)
+    value = value?.type.item?.(value);
+  return value?.type.schema(value)['type'] === 'integer';
+}
 
 const membersOf = memoized((type: RecordType): KeptMembers => ({
   of: (key) => {

@@ -299,7 +299,7 @@ function readParameter(key: string, text: string, to: Translation): readonly Par
     });
   const { usage, read } = parameter;
   try {
-    const { value, faults } = readJson(text, { limits: JSON_LIMITS, what: key });
+    const { value, faults } = readJson(text, { limits: JSON_LIMITS, what: key, takesInteger: () => true });
     for (const { code, message } of faults) to.refuse(key, code, message);
     return faults.length > 0 ? [] : (read(value, to) ?? to.refuse(key, 'invalid-value', usage));
   } catch (error) {
