@@ -142,13 +142,41 @@ list: { maxLimit: 5 }`,
     reads: ['GET /api/books => [{"id":1,"pages":3},{"id":2,"pages":0}]'],
   },
   {
-    title: 'unique over records that differ has to be allowed; one that is gone stays until its drop is allowed',
+    title: 'unique over records that differ has to be allowed; one that is gone goes at the start',
     before: { Book: book('title: { type: string }', 'isbn: { type: string, unique: true }') },
     records: ['books {"title":"a","isbn":"1"}', 'books {"title":"b"}', 'books {"title":"c"}'],
     after: { Book: book('title: { type: string, unique: true }', 'isbn: { type: string, index: true }') },
-    steps: ['allow add-unique:Book.title', 'ready add-index:Book.isbn', 'kept drop-unique:Book.isbn'],
+    steps: ['ready drop-unique:Book.isbn', 'allow add-unique:Book.title', 'ready add-index:Book.isbn'],
     reads: ['POST /api/books {"title": "a"} => {"status":409}'],
   },
+  ...[
+    ['isbn: { type: string, unique: true }', 'isbn: { type: string }', 'isbn'],
+    [
+      'isbn: { type: string, unique: true }',
+      'isbn: { type: string, index: true }',
+      'isbn',
+      'ready add-index:Book.isbn',
+    ],
+    ['isbn: { type: string, unique: true, caseless: true }', 'isbn: { type: string, caseless: true }', 'isbn'],
+    ['isbn: { type: string }\nunique: [[isbn, title]]', 'isbn: { type: string }', 'isbn+title'],
+    [
+      'isbn: { type: string }\n  kind: { type: string, default: x }\nunique: [[isbn, kind]]',
+      'isbn: { type: string }',
+      'isbn+kind',
+      'kept drop-field:Book.kind',
+    ],
+  ].map(([was = '', is = '', name, ...kept]): Scenario => ({
+    title: `${was} becomes ${is}: the rule goes at the start, and the type is written as before`,
+    before: { Book: book('title: { type: string, default: T }', was) },
+    records: ['books {"isbn":"a"}'],
+    after: { Book: book('title: { type: string, default: T }', is) },
+    steps: [`ready drop-unique:Book.${name}`, ...kept],
+    ...(was.includes('kind') ? { says: ['1 record: the value of "kind" is lost (1)'] } : {}),
+    reads: [
+      'POST /api/books {"isbn": "a"} => {"id":2,"isbn":"a","title":"T"}',
+      'PATCH /api/books/1 {"isbn": "b"} => {"id":1,"isbn":"b","title":"T"}',
+    ],
+  })),
   {
     title: 'types that hold: integer to decimal, string and number; decimal and date to string; anything to any',
     before: {
@@ -316,14 +344,26 @@ checks:
     ],
   },
   {
-    title: 'case counts again: the drop is asked for, and what is unique is so by the texts themselves',
+    title: 'case counts again where values are unique: they are so by the texts themselves from the start on',
     before: { Book: book('isbn: { type: string, unique: true, caseless: true }') },
     records: ['books {"isbn":"Straße"}'],
     after: { Book: book('isbn: { type: string, unique: true }') },
-    steps: ['kept drop-caseless:Book.isbn'],
+    steps: ['ready drop-caseless:Book.isbn'],
     reads: [
+      'POST /api/books {"isbn": "STRASSE"} => {"id":2,"isbn":"STRASSE"}',
+      'POST /api/books {"isbn": "STRASSE"} => {"status":409}',
+      'DELETE /api/books/2 => {"id":2,"isbn":"STRASSE"}',
       'GET /api/books?_cnd[isbn]=STRASSE => []',
       'GET /api/books?_cnd[isbn]=Stra%C3%9Fe => [{"id":1,"isbn":"Straße"}]',
     ],
+  },
+  {
+    title:
+      'case counts again, and the values need not differ: the rule goes at the start, the folded text when it is allowed',
+    before: { Book: book('isbn: { type: string, unique: true, caseless: true }') },
+    records: ['books {"isbn":"Straße"}'],
+    after: { Book: book('isbn: { type: string }') },
+    steps: ['ready drop-unique:Book.isbn', 'kept drop-caseless:Book.isbn'],
+    reads: ['POST /api/books {"isbn": "STRASSE"} => {"id":2,"isbn":"STRASSE"}'],
   },
 ];

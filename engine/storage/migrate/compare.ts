@@ -86,6 +86,13 @@ export const columnsBefore = (
     return field ? ofField(field) : (references.find(({ belongsTo }) => belongsTo === member)?.column ?? '');
   });
 
+/** Whether a unique index limits rows of the type: one that leaves an unknown member null limits none. */
+export const isLimiting = (type: RecordType, before: AppliedType, { unique, members }: AppliedIndex): boolean =>
+  unique &&
+  columnsBefore(before, members).every(
+    (column, at) => memberAt(type, column) ?? (before.fields[members[at] ?? '']?.default ?? null) !== null,
+  );
+
 export const memberAt = ({ fields, references }: RecordType, column: string): Field | Relation | undefined =>
   [...fields.values()].find((field) => field.column === column) ??
   references.find((reference) => reference.column === column)?.relation;

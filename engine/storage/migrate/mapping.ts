@@ -77,9 +77,10 @@ export function mappedModel(
     const free = freeNames(columnsIn(now), wanted);
     for (const field of type.fields.values()) {
       const was = held.get(before.fields[were.get(field) ?? '']?.column ?? '');
-      // Other instances may still ignore case: keep the folded column until its drop is allowed.
+      // Other instances may still ignore case: keep the folded column until its drop is allowed, unless it is a rule.
       const drop = stepId({ code: 'drop-caseless', type: type.name, name: field.name });
-      const isFolded = was?.type === field.type.name && !allowedDrops.has(drop);
+      const isRule = type.indexes.some(({ unique, members }) => unique && members.includes(field));
+      const isFolded = was?.type === field.type.name && !isRule && !allowedDrops.has(drop);
       const folded = field.folded ? (was?.folded ?? free(field.folded)) : isFolded ? was.folded : undefined;
       revise(field, { column: was?.column ?? free(field.column), folded });
     }

@@ -26,7 +26,15 @@ import {
 } from './applied.ts';
 import { type Catalogue, otherColumns } from './catalogue.ts';
 import { changeOf, droppedFieldStep, droppedFoldedStep, type TypeChange } from './change.ts';
-import { columnsBefore, compare, type Comparison, compareType, memberAt, type NamedField } from './compare.ts';
+import {
+  columnsBefore,
+  compare,
+  type Comparison,
+  compareType,
+  isLimiting,
+  memberAt,
+  type NamedField,
+} from './compare.ts';
 import { plainTasks, type Task } from './driver.ts';
 import { mappedModel } from './mapping.ts';
 import { unclaimed, renameQuestions } from './questions.ts';
@@ -182,6 +190,8 @@ function keptModel(
   // Indexes come last, since their members may be kept parts.
   for (const { pair, type, change } of kept)
     for (const index of pair.indexes.dropped) {
+      // Otherwise the type could not be written.
+      if (change && isLimiting(pair.type, pair.before, index)) continue;
       const columns = columnsBefore(pair.before, index.members);
       const members = columns.flatMap((column) => memberAt(type, column) ?? []);
       // A field's new type may have no order.

@@ -6,7 +6,7 @@ import type { Field, Model, RecordType, Reference } from '../../model/model.ts';
 import { revised } from '../../model/resolve.ts';
 import { sidesOf } from '../tables.ts';
 import { type AppliedModel, type AppliedReference, identifierNameOf } from './applied.ts';
-import { columnsBefore, compare, memberAt, type NamedField, type TypePair } from './compare.ts';
+import { columnsBefore, compare, isLimiting, memberAt, type NamedField, type TypePair } from './compare.ts';
 import { isNeeded, unnamedField } from './plan.ts';
 
 interface Misfit {
@@ -104,16 +104,11 @@ export function servedModel(
         narrower(one, `rows of ${table} go with their "${column}" by another rule now`);
   }
 
-  /** An unknown unique index limits no rows that leave a member of it null. */
   function serveIndexes({ type, before: now, indexes: { kept, added, dropped } }: TypePair): void {
     if (added.length > 0) revise(type, { indexes: kept.map(({ after }) => after) });
-    for (const { unique, members } of dropped) {
-      const columns = columnsBefore(now, members);
-      const isMet = members.some(
-        (name, at) => !memberAt(type, columns[at] ?? '') && (now.fields[name]?.default ?? null) === null,
-      );
-      const names = columns.flatMap((column) => memberAt(type, column)?.name ?? []);
-      if (unique && !isMet) narrower(type.table, `${names.map((name) => `"${name}"`).join(', ')} must be unique now`);
+    for (const index of dropped.filter((one) => isLimiting(type, now, one))) {
+      const names = columnsBefore(now, index.members).flatMap((column) => memberAt(type, column)?.name ?? []);
+      narrower(type.table, `${names.map((name) => `"${name}"`).join(', ')} must be unique now`);
     }
   }
 

@@ -86,8 +86,8 @@ const effects: Readonly<Partial<Record<StepCode, readonly [effect: Effect, says:
 };
 
 type Coded = Pick<MigrationStep, 'code'>;
-/** Whether it drops what the descriptors do not name, which otherwise stays. */
-export const isDrop = ({ code }: Coded): boolean => /^(drop-(?!check)|close-)/.test(code);
+/** Whether it drops what the descriptors do not name, which otherwise stays. A start drops rules. */
+export const isDrop = ({ code }: Coded): boolean => /^(drop-(?!check|unique|caseless)|close-)/.test(code);
 export const isRename = ({ code }: Coded): boolean => code.startsWith('rename-');
 export const isQuestion = ({ code }: Coded): boolean => code.startsWith('not-');
 export const isSeed = ({ code }: Coded): boolean => code === 'add-seed';
@@ -99,7 +99,7 @@ export function olderInstances({ code }: Coded, isOpen: boolean): 'refuse' | 're
   // They would store the other name as an open key.
   if (isRename({ code })) return isOpen && code !== 'rename-type' ? 'refuse' : 'named';
   if (/^(convert-field|replace-field|share-relation)$/.test(code)) return 'refuse';
-  if (isDrop({ code }) && code !== 'drop-unique' && code !== 'drop-index') return 'refuse';
+  if ((isDrop({ code }) && code !== 'drop-index') || code === 'drop-caseless') return 'refuse';
   const isNarrowing = /^(fill-field|add-check|change-deletion)$/.test(code) || stepKinds[code][0] === 'needsCheck';
   return isNarrowing ? 'read' : undefined;
 }
