@@ -26,6 +26,8 @@ const CATALOGUE = [
   `union all select 'reader', own.name, 'view ' || v.name, '' from own, sqlite_schema as v where v.type = 'view' and instr(lower(v.sql), lower(own.name)) > 0`,
 ].join(' ');
 
+const PIECES = `json_each('${JSON.stringify(Array.from({ length: SAMPLE_RANGES }, (_, index) => index))}') as part$`;
+
 export const sqliteDialect: Dialect = {
   name: 'sqlite',
   // SQLite counts schema changes, so creating and dropping a table raises the count.
@@ -48,20 +50,22 @@ export const sqliteDialect: Dialect = {
     folded: (joined) => `substr(${joined}, 1, instr(${joined}, '!'))`,
   },
   keyPath,
-  // The estimate is the share of matching rows in evenly spaced ranges of the table.
+  // The estimate is the share of matching rows in evenly spaced ranges of the table, unless most ranges are empty.
   estimate: {
     sql: ({ table, identifier, rowIdentifier, select }) => {
       // SQLite finds both ends at once only if each is a separate SELECT.
       const end = (which: string): string => `(select ${which}(${identifier}) from ${table})`;
       const ids = `(${end('max')} - ${end('min')} + 1)`;
       const start = `${end('min')} + ${ids} * part$.value / ${SAMPLE_RANGES}`;
-      const pieces = `json_each('${JSON.stringify(Array.from({ length: SAMPLE_RANGES }, (_, index) => index))}') as part$ cross join `;
-      const within = `${rowIdentifier} between ${start} and ${start} + ${SAMPLE_RANGE_IDS - 1}`;
-      return select(`count(*) * 1.0 / ${SAMPLE_RANGES * SAMPLE_RANGE_IDS} * ${ids}, ${ids}`, pieces, within);
+      const range = `between ${start} and ${start} + ${SAMPLE_RANGE_IDS - 1}`;
+      const isUsed = `exists (select 1 from ${table} where ${identifier} ${range})`;
+      const used = `(select count(*) from ${PIECES} where ${isUsed})`;
+      const rows = `count(*) * 1.0 / ${SAMPLE_RANGES * SAMPLE_RANGE_IDS} * ${ids}`;
+      return select(`${rows}, ${ids}, ${used}`, `${PIECES} cross join `, `${rowIdentifier} ${range}`);
     },
-    read: ([rows, ids]) => ({
+    read: ([rows, ids, used]) => ({
       rows: Math.round(Number(rows)),
-      isCheap: Number(ids) <= SAMPLE_RANGES * SAMPLE_RANGE_IDS,
+      isCheap: Number(ids) <= SAMPLE_RANGES * SAMPLE_RANGE_IDS || Number(used) < SAMPLE_RANGES / 2,
     }),
   },
   // If a limit or pattern is a bare parameter, SQLite parses and plans the statement again for each value.

@@ -14,8 +14,9 @@ import { changedBy, changesOf, newValues, type WritePlan, writtenBy } from './pl
 import { boundValue, type Node, type RecordSet, storedValue, type WriteSession } from './session.ts';
 import { rowsJson } from './tables.ts';
 
-/** Numbers new records after the greatest identifier ever used, as the write would. */
-export async function numberNew({ made, given, tables, writer }: WriteSession): Promise<void> {
+/** Numbers new records after the greatest identifier ever used, in the order in which the write would insert them. */
+export async function numberNew({ given, tables, writer }: WriteSession, { steps }: WritePlan): Promise<void> {
+  const made = steps.flatMap(({ node }) => (node.stored ? [] : node));
   for (const [type, nodes] of Map.groupBy(made, (node) => node.type)) {
     const last = Number((await writer.value(tables.of(type).lastIdentifier, [])) ?? 0);
     let next = Math.max(last, ...(given.get(type)?.keys() ?? []));

@@ -91,6 +91,8 @@ async function resolveRelation(named: Named, value: JsonValue): Promise<readonly
   const { children } = link.at === 'target' ? session.tables.of(relation.target).linksIn(link.reference.column) : {};
   const bound = [JSON.stringify([node.identifier]), most];
   const current = children && node.stored ? (await session.writer.column(children, bound)).map(Number) : [];
+  // Without a lock, the database returns them in any order, in which faults would name them.
+  current.sort((a, b) => a - b);
   const items: BodyItem[] = [];
   for (const [index, body] of bodies.entries()) {
     const at = { ...mention, pointer: toMany ? `${mention.pointer}/${index}` : mention.pointer };

@@ -7,7 +7,7 @@ import { Problem, throwTogether } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { withFolded } from '../columns.ts';
 import { ConstraintError, type Driver, Overtaken, type Writer } from '../driver.ts';
-import type { Reads } from '../read/reads.ts';
+import { type Reads, UNCHARGED_CHARS } from '../read/reads.ts';
 import type {
   CreateRequest,
   DoneOnce,
@@ -104,7 +104,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     }
     const plan = await planWrite(session);
     if (isSearched) await refuseConflicts(session);
-    if (request.dryRun) await numberNew(session);
+    if (request.dryRun) await numberNew(session, plan);
     else await apply(session, plan).catch(isSearched ? refuseUnexplained : undefined);
     const identifiers = roots.map(({ identifier = 0 }) => identifier);
     const reader =
@@ -156,6 +156,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     if (!node || session.made.length + session.pairs.size > MOST_ALONE) return undefined;
     const { table } = node;
     const isFlat = relationsIn(type, item.body).length === 0;
+    if (!isFlat && charsOf(session) > UNCHARGED_CHARS) return undefined;
     const row = await (isFlat
       ? alone(table.createAlone(view.key, view), [-1, ...newValues(node, table.names)], caller)
       : alone(
@@ -296,6 +297,12 @@ const clashes = ({ made, existing }: WriteSession): readonly (readonly [number: 
   made.flatMap(({ type }, index) =>
     [...(existing.get(type)?.keys() ?? [])].map((linked) => [index + 1, linked] as const),
   );
+
+/** Of the new records. If their JSON were too long to be free, the statements would use up identifiers in vain. */
+const charsOf = ({ made }: WriteSession): number =>
+  made
+    .flatMap(({ assigned }) => [...assigned.values()])
+    .reduce((sum, { value }) => (typeof value === 'string' ? sum + value.length : sum), 0);
 
 /** Above this, one statement per type is cheaper. */
 const MOST_ALONE = 8;
