@@ -17,7 +17,7 @@ import { Problem, StartError } from './problem.ts';
 import { createQueryResolver } from './query/resolve.ts';
 import { createLog, type Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
-import { readinessOf } from './storage/unavailable.ts';
+import { readinessOf, unavailable } from './storage/unavailable.ts';
 import { AUTO_RATE, type Settings } from './settings/settings.ts';
 import type { DatabaseObserver } from './storage/database.ts';
 import type { PreparedTables } from './storage/migrate/apply.ts';
@@ -125,7 +125,11 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
       return { serviceOf, routes };
     };
   });
-  const all = (): Clients => (clients ??= createClients(model, access, servedBy(model)));
+  let closed = false;
+  const all = (): Clients => {
+    if (closed) throw unavailable('stopping');
+    return (clients ??= createClients(model, access, servedBy(model)));
+  };
   const options: HandlerOptions = {
     ...settings,
     log,
@@ -154,6 +158,7 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
     warnings: diagnostics,
     drain: () => void (draining = true),
     close: async () => {
+      closed = true;
       clearInterval(forgetting);
       access?.close();
       await store.close();

@@ -50,6 +50,7 @@ export const problemKinds = {
   'storage-busy': { status: 503, title: 'The database is busy', retryAfter: 1 },
   overloaded: { status: 503, title: 'The service is overloaded', retryAfter: 1 },
   'outcome-unknown': { status: 504, title: 'The write may have been done' },
+  'http-version-not-supported': { status: 505, title: 'This version of HTTP is not supported' },
   'storage-full': { status: 507, title: 'The disk is full' },
 } as const satisfies Record<string, ProblemKind>;
 

@@ -124,6 +124,19 @@ export function render(problem: Problem, instance?: string): Answer & { readonly
   };
 }
 
+const HTTP_2 = new Problem(
+  'http-version-not-supported',
+  'This is HTTP/2, but the service speaks HTTP/1.1; a proxy in front of it can speak HTTP/2 with clients',
+);
+
+/** Whether it has refused a request of HTTP/2, whose streams have no socket of their own to watch. */
+export function refusesVersion(request: IncomingMessage, response: ServerResponse): boolean {
+  if (request.httpVersionMajor === 1) return false;
+  const { status, headers, body } = render(HTTP_2, request.url);
+  response.writeHead(status, headers).end(body);
+  return true;
+}
+
 // Headers.
 
 export function setHeaders(response: ServerResponse, headers: HeaderMap): void {

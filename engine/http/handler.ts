@@ -98,6 +98,7 @@ export function createHandler(routesOf: (request: IncomingMessage) => RoutesByRo
   const handler: Handler = (request, response, next) => {
     const { path } = targetOf(request);
     if (next !== undefined && !roots.some((root) => isBelow(path, root))) return next();
+    if (answers.refusesVersion(request, response)) return;
     if (watch) watch(request, response, (watched) => void respond(request, response, rateLimit, watched));
     else void respond(request, response, rateLimit);
   };

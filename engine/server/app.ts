@@ -3,7 +3,7 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import { isGuarded } from '../access/access.ts';
 import type { Engine, EngineSettings } from '../engine.ts';
 import type { Handler } from '../http/handler.ts';
-import { UNEMBEDDED } from '../http/answer.ts';
+import { refusesVersion, UNEMBEDDED } from '../http/answer.ts';
 import { drainBody } from '../http/request.ts';
 import { lazy } from '../memo.ts';
 import { VERSION } from '../process.ts';
@@ -56,6 +56,7 @@ export function createMounted(
   // Express types `next` for its own requests only.
   const handle: Handler = app as unknown as Handler;
   return (request, response, next) => {
+    if (refusesVersion(request, response)) return;
     const prototypes = [request, response].map((one) => [one, Object.getPrototypeOf(one) as object] as const);
     handle(request, response, () => {
       // Restores the prototypes that Express has replaced.

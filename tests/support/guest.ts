@@ -128,7 +128,9 @@ interface Answer {
 
 async function ask(port: number, { request, headers = {}, body }: Asked): Promise<Answer> {
   const [method, path] = request.split(' ', 2);
-  const sent = send({ port, host: '127.0.0.1', method, path, headers, agent: false }).end(body);
+  // Pages show the address that they were asked at, and ports differ.
+  const own = { host: 'localhost', ...headers };
+  const sent = send({ port, host: '127.0.0.1', method, path, headers: own, agent: false }).end(body);
   const [response] = (await once(sent, 'response')) as [IncomingMessage];
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(Buffer.from(chunk));
