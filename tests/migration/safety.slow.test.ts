@@ -151,6 +151,32 @@ ${more}relations:
     }
   });
 
+  test.each([
+    ['n: { type: number, unique: true }', '(1, 2, 3)'],
+    ['n: { type: integer, unique: true }', '(1, 2, 3, 8)'],
+    ['n: { type: integer, required: true }', '(1, 2, 3, 8)'],
+    ['n: { type: array, items: { type: integer } }', '(1, 2, 3, 8)'],
+  ])('an open key whose text is no such number blocks %s', async (field, says) => {
+    const item = (more: string): string => `type: Item\nopen: true\nfields: { a: { type: integer${more} } }\n`;
+    const texts = ['1e-400', '1e-20000', '4503599627370497.5', '77.0', '7.8e1', '0e-400', '-0.0e2', '0.5'];
+    const project = await projectOf({ 'item.yaml': item('') }, async (url) => {
+      for (const [at, text] of texts.entries()) {
+        const n = field.includes('array') ? `[${text}]` : text;
+        const body = `{${at === 0 ? '' : `"a": ${at}, `}"n": ${n}}`;
+        const headers = { 'content-type': 'application/json' };
+        expect((await fetch(`${url}/api/items`, { method: 'POST', headers, body })).status).toBe(201);
+      }
+    });
+    const after = item(', default: 5').replace(' }\n', `, ${field} }\n`);
+    project.write({ 'item.yaml': `${after}${field.includes('array') ? '' : 'unique: [[a, n]]\n'}` });
+    const { code, out, err } = await project.run('plan');
+    expect([code, out, err]).toEqual([
+      1,
+      expect.stringMatching(`the open key "n" is not an? .*\\${says.slice(0, -1)}\\)`),
+      '',
+    ]);
+  });
+
   test.each(['a start', 'apply'])('%s inserts what the plan shows', async (way) => {
     const project = await marked();
     const seeds = '{ id: 7, code: x, other: { id: 8 } }';

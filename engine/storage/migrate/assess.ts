@@ -45,27 +45,27 @@ export async function assess(
 ): Promise<readonly Assessed[]> {
   const filled = new Map<string | undefined, boolean>();
   const kept = new Set(plan.kept);
-  const unfit = new Set<string | undefined>();
-  const assessed: Assessed[] = [];
-  for (const step of [...plan.steps, ...plan.kept]) {
-    const { rowsIn } = step;
+  const all = [...plan.steps, ...plan.kept];
+  for (const { rowsIn } of all)
     if (rowsIn !== undefined && !filled.has(rowsIn))
       filled.set(rowsIn, (await reader.get({ sql: `select 1 from ${quote(rowsIn)} limit 1` }, [])) !== undefined);
-    const isAtStake = filled.get(rowsIn) === true;
-    const affected: AffectedRows[] = [];
-    for (const check of isAtStake || isSeed(step) ? step.checks : []) {
-      // PostgreSQL cannot convert open keys that do not fit.
-      if (!check.fits && unfit.has(check.takesKeysOf)) continue;
-      const found = await findRows(check, reader);
-      if (found.count === 0) continue;
-      affected.push({ effect: check.effect, says: check.says, ...found });
-      if (check.fits && check.takesKeysOf !== undefined) unfit.add(check.takesKeysOf);
-    }
+  const checks = all.flatMap((step) => (filled.get(step.rowsIn) || isSeed(step) ? step.checks : []));
+  const unfit = new Set<string | undefined>();
+  const found = new Map<StepCheck, AffectedRows>();
+  // PostgreSQL cannot convert open keys that do not fit, so these are found first.
+  for (const check of checks.toSorted((one, other) => Number(!one.fits) - Number(!other.fits))) {
+    if (!check.fits && unfit.has(check.takesKeysOf)) continue;
+    const rows = await findRows(check, reader);
+    if (rows.count > 0) found.set(check, { effect: check.effect, says: check.says, ...rows });
+    if (rows.count > 0 && check.fits && check.takesKeysOf !== undefined) unfit.add(check.takesKeysOf);
+  }
+  return all.map((step) => {
+    const isAtStake = filled.get(step.rowsIn) === true;
+    const affected = step.checks.flatMap((check) => found.get(check) ?? []);
     const state = kept.has(step) ? 'kept' : stateOf(step, isAtStake, affected, allowed);
     const older = olderInstances(step, plan.model.types.get(step.type)?.open === true);
-    assessed.push({ step, affected, obstacles: [], isAtStake, state, older });
-  }
-  return assessed;
+    return { step, affected, obstacles: [], isAtStake, state, older };
+  });
 }
 
 /** Like `assess`, but also finds third-party objects that block a step, and a task that SQLite would refuse. */
@@ -113,7 +113,7 @@ async function findRows({ sql, fits }: RowQuery, reader: Reader): Promise<Omit<A
     const rows = await reader.all({ sql: page }, [last]);
     for (const [identifier = null, value = null] of rows) {
       last = Number(identifier);
-      if (!fits(JSON.parse(String(value))) && count++ < MAX_IDENTIFIERS) identifiers.push(last);
+      if (!fits(String(value)) && count++ < MAX_IDENTIFIERS) identifiers.push(last);
     }
     if (rows.length < PAGE) return { count, identifiers };
   }

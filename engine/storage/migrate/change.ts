@@ -1,9 +1,9 @@
 /** Changes to a table: SQL for new values and for affected or conflicting rows; steps for fields and checks. */
 import { NOW } from '../../descriptor/descriptor.ts';
 import { createAjv } from '../../field-types/ajv-keywords.ts';
-import { type Shape, widens } from '../../field-types/field-type.ts';
+import { type ItemShape, type Shape, widens } from '../../field-types/field-type.ts';
 import { fieldTypes } from '../../field-types/registry.ts';
-import type { JsonObject, JsonValue } from '../../json/json.ts';
+import { type JsonObject, type JsonValue, readJson } from '../../json/json.ts';
 import { fieldsOf, sentence } from '../../model/checks.ts';
 import { type Field, OPEN_COLUMN, type Relation } from '../../model/model.ts';
 import { type Column, columnsOf, columnType, hasDefault } from '../columns.ts';
@@ -147,16 +147,24 @@ export const rowsWhere = ({ before, dialect }: TypeChange, condition: string, va
   sql: `${rowsOf(before, dialect, value).sql} where ${condition}`,
 });
 
-function rowsUnfit(change: TypeChange, json: string, condition: string, schema: JsonObject): RowQuery {
+function rowsUnfit(change: TypeChange, json: string, condition: string, field: Field, schema: JsonObject): RowQuery {
   let validate: ((value: JsonValue) => unknown) | undefined;
+  let item: ItemShape | undefined = field;
+  while (item?.type.item) item = item.type.item(item);
+  const isNumeric = ['integer', 'number'].includes(String(item?.type.schema(item)['type']));
+  // The text of a number that JSON.parse would round to an integer fits neither type.
+  const read = (text: string): JsonValue =>
+    isNumeric ? readJson(text, { limits: NO_LIMITS, takesInteger: () => true }).value : JSON.parse(text);
   return {
     ...rowsWhere(change, condition, json),
-    fits: (value) => {
+    fits: (text) => {
       validate ??= createAjv().compile(schema);
-      return validate(value) === true;
+      return validate(read(text)) === true;
     },
   };
 }
+
+const NO_LIMITS = { bodyDepth: Infinity, bodyKeys: Infinity, bodyItems: Infinity };
 
 /** Rows whose links end in a cycle: no row without the link reaches them. */
 export function rowsInCircles(
@@ -253,7 +261,7 @@ export function droppedFieldStep(change: TypeChange, field: NamedField): Migrati
 
 function unfit(change: TypeChange, { field, value }: FieldChange): RowQuery {
   const json = columnType(field, change.dialect.name).json(`(${value})`);
-  return rowsUnfit(change, json, `(${value}) is not null`, field.type.schema(field));
+  return rowsUnfit(change, json, `(${value}) is not null`, field, field.type.schema(field));
 }
 
 function addedStep(change: TypeChange, { field, column, value, folded }: FieldChange): MigrationStep {
@@ -266,7 +274,7 @@ function addedStep(change: TypeChange, { field, column, value, folded }: FieldCh
     const schema = type.schema(field);
     const accepted = field.nullable ? { anyOf: [schema, { type: 'null' }] } : schema;
     const json = dialect.keyJson(OPEN_COLUMN, name);
-    const rows = rowsUnfit(change, json, dialect.hasKey(OPEN_COLUMN, name), accepted);
+    const rows = rowsUnfit(change, json, dialect.hasKey(OPEN_COLUMN, name), field, accepted);
     const says = `the open key "${name}" is not ${type.expected(field)}`;
     checks.push({ ...rows, effect: 'fail', says, takesKeysOf: before.table });
     if (openKeys) edits.push({ kind: 'changeColumn', column: openKeys.column, was: { nullable: false } });

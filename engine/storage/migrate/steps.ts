@@ -1,4 +1,3 @@
-import type { JsonValue } from '../../json/json.ts';
 import type { Model } from '../../model/model.ts';
 import type { AppliedModel } from './applied.ts';
 import type { Edit, Task } from './driver.ts';
@@ -108,7 +107,7 @@ export function olderInstances({ code }: Coded, isOpen: boolean): 'refuse' | 're
 export interface RowQuery {
   readonly sql: string;
   /** If `value` is JSON: count only rows that do not fit. */
-  readonly fits?: (value: JsonValue) => boolean;
+  readonly fits?: (json: string) => boolean;
   /** The table whose open keys the check reads as values of fields. */
   readonly takesKeysOf?: string;
 }
