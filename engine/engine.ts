@@ -210,7 +210,7 @@ function reportTables(log: Log, { history: { state, last, own }, made, kept, oth
   if (others.length > 0)
     log.warn(
       { others },
-      'the tables have what this engine did not make, and leaves alone; triggers run with each write: drop them unless you know them',
+      'the database has objects that this service did not make, and leaves alone; triggers and constraints among them hold for every write',
     );
 }
 

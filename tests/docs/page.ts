@@ -42,10 +42,21 @@ export interface Output {
 const RUN = new Set(['sh']);
 const OUTPUT = new Set(['json', 'http', 'text', 'csv']);
 
-const FILE_NAME = /^(?:#|\/\/) ([\w./-]+\.\w+)\n/;
+const FILE_NAME = /^(?:#|\/\/|--) ([\w./-]+\.\w+)\n/;
 
 const BUILD = resolve(process.env['TEST_BUILD'] ?? 'dist');
 const COMMAND_LINE = join(BUILD, 'engine/cli.js');
+
+/** What stands for programs: `sqlite3` need not be installed. */
+const PROGRAMS: Readonly<Record<string, string>> = {
+  npx: `[ "$1" = records ] || { echo "npx $1 cannot be replayed" >&2; exit 1; }
+shift
+exec '${process.execPath}' '${COMMAND_LINE}' "$@"`,
+  sqlite3: `exec '${process.execPath}' -e '
+const [file] = process.argv.slice(1);
+new (require("${resolve('node_modules/better-sqlite3')}"))(file).exec(require("fs").readFileSync(0, "utf8"));
+' "$@"`,
+};
 
 export function stepsOf(markdown: string): readonly Step[] {
   const blocks = readBlocks(markdown);
@@ -78,11 +89,10 @@ export class Reader {
   constructor() {
     const programs = join(this.folder, '.programs');
     mkdirSync(programs);
-    writeFileSync(
-      join(programs, 'npx'),
-      `#!/bin/sh\n[ "$1" = records ] || { echo "npx $1 cannot be replayed" >&2; exit 1; }\nshift\nexec '${process.execPath}' '${COMMAND_LINE}' "$@"\n`,
-    );
-    chmodSync(join(programs, 'npx'), 0o755);
+    for (const [name, script] of Object.entries(PROGRAMS)) {
+      writeFileSync(join(programs, name), `#!/bin/sh\n${script}\n`);
+      chmodSync(join(programs, name), 0o755);
+    }
     // A project of its own, whatever lies in the folders above.
     writeFileSync(join(this.folder, 'package.json'), '{ "name": "project", "version": "1.0.0" }\n');
     const installed = join(this.folder, 'node_modules/record-engine');
