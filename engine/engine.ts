@@ -12,7 +12,7 @@ import { createAddressOf, createRateLimit, networkOf } from './edge/admission.ts
 import { dialectsByRoot, routesMaker } from './http/dialects/dialect.ts';
 import { API_ROOT, type Routes, type RoutesByRoot } from './http/routes.ts';
 import type { Model, RecordType } from './model/model.ts';
-import type { Rights } from './model/rights.ts';
+import { type Rights, unknownTypes } from './model/rights.ts';
 import { Problem, StartError } from './problem.ts';
 import { createQueryResolver } from './query/resolve.ts';
 import { createLog, type Log } from './log.ts';
@@ -62,7 +62,7 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   const awaitReader = createSlowReaders(settings.slowReaderTimeout, budget);
   const metrics = settings.metrics ? await startMetrics() : undefined;
   const forget = (): void => void (clients = undefined);
-  const access = isGuarded(settings) ? openAccess(settings, reportsTo(log, forget)) : undefined;
+  const access = isGuarded(settings) ? openAccess(settings, reportsTo(log, schema.model, forget)) : undefined;
   const addressOf = createAddressOf(settings.trustedProxies);
   // A host application limits rates itself.
   const rateLimit = [AUTO_RATE, Infinity].includes(settings.rateLimit)
@@ -172,7 +172,13 @@ const MINUTE = 60_000;
 const startMetrics = async (): Promise<Metrics> => (await import('./metrics.ts')).createMetrics();
 
 const NOTHING: Model = Object.freeze({ types: new Map(), joinTables: [] });
-const reportsTo = (log: Log, forget: () => void): Reports => ({
+const reportsTo = (log: Log, model: Model, forget: () => void): Reports => ({
+  granted: (grants) => {
+    for (const grant of grants) {
+      const types = unknownTypes(model, grant);
+      if (types.length > 0) log.warn({ token: grant.name, types }, 'a token names types that no descriptor has or had');
+    }
+  },
   changed: (grants) => {
     forget();
     log.info({ tokens: grants.map(({ name }) => name) }, 'tokens reloaded');

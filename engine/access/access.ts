@@ -23,6 +23,8 @@ export interface Access {
 type AccessSettings = Pick<Settings, 'tokens' | 'tokensFile'>;
 
 export interface Reports {
+  /** Called at the start and after each change. */
+  readonly granted: (grants: readonly Grant[]) => void;
   readonly changed: (grants: readonly Grant[]) => void;
   /** Reports invalid lines of the file. */
   readonly refused: (faults: readonly string[]) => void;
@@ -43,6 +45,7 @@ export function openAccess({ tokens, tokensFile: file }: AccessSettings, reports
   const { grants: first, faults: wrong } = parsed(text);
   if (wrong.length > 0) throw new StartError(wrong.join('; '));
   let grants = first;
+  reports.granted(grants);
   if (grants.length === 0)
     reports.refused([
       `${file === '' ? 'TOKENS has' : `TOKENS_FILE is "${file}", which has`} no tokens: nobody has access`,
@@ -77,6 +80,7 @@ export function openAccess({ tokens, tokensFile: file }: AccessSettings, reports
     });
     const { grants: now, faults } = parsed(found);
     grants = now;
+    reports.granted(grants);
     reports.changed(grants);
     if (unread.length + faults.length > 0) reports.refused([...unread, ...faults]);
   }

@@ -114,6 +114,7 @@ export function typeNamed({ types }: Model, name: string): RecordType {
 
 export function refuseUnknownTypes(model: Model, rights: Granted): void {
   const [unknown] = unknownTypes(model, rights);
+  if (unknown === '*') throw new StartError('"*" stands alone, for all types; to leave some out, list the others');
   if (unknown !== undefined) typeNamed(model, unknown);
 }
 

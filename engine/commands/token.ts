@@ -17,7 +17,8 @@ export const token = command(
     refuseUnknownTypes(readModel(schemaDirectory), rights);
     const made = createToken();
     const line = tokenLine(rights, made);
-    if (parseGrants({ name: 'NAME', text: line }).grants.length === 0)
+    const { grants, faults } = parseGrants({ name: 'NAME', text: line });
+    if (grants.length === 0 || faults.length > 0)
       throw new StartError(`"${name}" cannot be a name; use up to 64 letters, digits and . _ @ -`);
     print(json ? JSON.stringify({ token: made, line }, null, 2) : format(made, line));
     return 0;

@@ -7,7 +7,7 @@ import { writeAnswer } from '../http/answer.ts';
 import { BudgetCaller } from '../http/request.ts';
 import { kindOf, textFault } from '../json/json.ts';
 import type { Model, RecordType } from '../model/model.ts';
-import { ALL_RIGHTS, can, canRead } from '../model/rights.ts';
+import { ALL_RIGHTS, can, canRead, hiddenRequirement } from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';
 import { get, list, onceOf, parseIdentifier, withCurrentModel } from '../operations/operation.ts';
 import type { ListResult } from '../operations/operation.ts';
@@ -104,7 +104,7 @@ export async function serveCall(
     const type = typeOf(model, typeName, rights);
     const entry: OperationEntry = OPERATIONS[name];
     if (type.operations.has(entry.right) && !can(rights, type, entry.right))
-      throw new Problem('forbidden', `You may not use ${name} on ${type.name}`);
+      throw new Problem('forbidden', `You may not use ${name} on ${type.name}${hiddenRequirement(rights, type)}`);
     const reason = entry.unsuited?.(type, rights);
     if (!isGranted(entry, type) || reason !== undefined)
       throw new Problem(

@@ -132,8 +132,9 @@ const UNWATCHED: Watch = (_request, _response, work) => work(undefined);
 const isDryRun = (query: string): boolean => new URLSearchParams(query).get(DRY_RUN) === 'true';
 
 function refuseMethod(method: string, { allow, withheld, unsuited }: Route): never {
-  if (withheld.has(method))
-    throw new Problem('forbidden', `The token does not allow ${method} here; it allows ${allow}`);
+  const cause = withheld.get(method);
+  if (cause !== undefined)
+    throw new Problem('forbidden', `The token does not allow ${method} here${cause}; it allows ${allow}`);
   const reason = unsuited.get(method);
   const message = `${method} is not offered here; ${allow} are${reason === undefined ? '' : `: ${reason}`}`;
   throw new Problem('method-not-allowed', message, { headers: { Allow: allow } });

@@ -1,7 +1,7 @@
 /** Finds the operation of a record type by path and method, with the adapter that serves it over HTTP. */
 import { decode } from '../json/json.ts';
 import type { RecordType } from '../model/model.ts';
-import { can, type Rights } from '../model/rights.ts';
+import { can, hiddenRequirement, type Rights } from '../model/rights.ts';
 import { nearest } from '../names.ts';
 import { get, onceOf, parseIdentifier, type WriteOperation } from '../operations/operation.ts';
 import * as table from '../operations/table.ts';
@@ -99,8 +99,8 @@ interface Offer {
 
 export interface Route {
   readonly offers: ReadonlyMap<string, Offer>;
-  /** Methods that the client's token forbids. */
-  readonly withheld: ReadonlySet<string>;
+  /** Methods that the client's token forbids, and the end of the message that says so. */
+  readonly withheld: ReadonlyMap<string, string>;
   /** By method, why the type cannot offer it. */
   readonly unsuited: ReadonlyMap<string, string>;
   readonly allow: string;
@@ -156,7 +156,7 @@ export function createRoutes(
 function routeOf(service: Service, bindings: readonly Binding[], path: OperationPath): Route {
   const { type, rights } = service;
   const offers = new Map<string, Offer>();
-  const withheld = new Set<string>();
+  const withheld = new Map<string, string>();
   const unsuited = new Map<string, string>();
   let acceptPatch: HeaderMap = {};
   for (const [entry, server] of bindings) {
@@ -173,7 +173,7 @@ function routeOf(service: Service, bindings: readonly Binding[], path: Operation
       const offer: Offer = { serve: server(service, entry), label, mediaTypes };
       for (const one of methods) offers.set(one, offer);
       if (method === 'PATCH' && body) acceptPatch = { 'Accept-Patch': body.mediaTypes.join(', ') };
-    } else for (const one of methods) withheld.add(one);
+    } else for (const one of methods) withheld.set(one, hiddenRequirement(rights, type));
   }
   const allow = [...offers.keys(), 'OPTIONS'].join(', ');
   const options: Answer = { status: 204, headers: { Allow: allow, ...acceptPatch }, body: undefined };

@@ -38,6 +38,12 @@ export function can(rights: Rights, type: RecordType, action: Operation): boolea
 export const requiresHidden = (rights: Rights, { relations }: RecordType): boolean =>
   [...relations.values()].some(({ required, target }) => required && !canRead(rights, target.name));
 
+/** Ends the message that refuses an operation, where the cause is not the right to write the type. */
+export const hiddenRequirement = (rights: Rights, type: RecordType): string =>
+  can(rights, type, 'update') && requiresHidden(rights, type)
+    ? ', since a new record must link one of a type that may not be read'
+    : '';
+
 export const canFollow = (rights: Rights, { target }: Relation): boolean => can(rights, target, 'get');
 
 /** The relations of a type that the client sees. */
@@ -68,16 +74,21 @@ export function rightsOf(model: Model, { read, write }: Granted): Rights {
   return { key: `${createHash('sha256').update(text).digest('base64url')} `, readable, writable };
 }
 
-function withOwned({ types }: Model, names: TypeNames): ReadonlySet<string> {
-  const named = [...types.values()].filter(({ name }) => names === 'all' || names.has(name));
+/** A renamed type keeps the rights of its former name. */
+const namesOf = ({ types }: Model, { name, renamedFrom: former }: RecordType): readonly string[] =>
+  former === undefined || types.has(former) ? [name] : [name, former];
+
+function withOwned(model: Model, names: TypeNames): ReadonlySet<string> {
+  const all = [...model.types.values()];
+  const named = all.filter((type) => names === 'all' || namesOf(model, type).some((name) => names.has(name)));
   for (const type of named)
     for (const { owned, target } of type.relations.values()) if (owned && !named.includes(target)) named.push(target);
   return new Set(named.map(({ name }) => name));
 }
 
-export function unknownTypes({ types }: Model, { read, write }: Granted): readonly string[] {
-  const all = [read, write].flatMap((names) => (names === 'all' ? [] : [...names]));
-  return all.filter((name) => !types.has(name));
+export function unknownTypes(model: Model, { read, write }: Granted): readonly string[] {
+  const known = new Set([...model.types.values()].flatMap((type) => namesOf(model, type)));
+  return [read, write].flatMap((names) => (names === 'all' ? [] : [...names])).filter((name) => !known.has(name));
 }
 
 /** The Model as a client sees it, for documents. Requests use the shared Model and check rights. */

@@ -22,7 +22,14 @@ import {
   type Relation,
   type Variant,
 } from '../model/model.ts';
-import { canSet, canWriteThrough, relationsFor, requiresHidden, type Rights } from '../model/rights.ts';
+import {
+  canSet,
+  canWriteThrough,
+  hiddenRequirement,
+  relationsFor,
+  requiresHidden,
+  type Rights,
+} from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';
 import { type Fault, faultyRequest, MAX_ERRORS } from '../problem.ts';
 import { createSchema, EXPECTED, LINK_ONLY, RECORD, sharedSchemas, updateSchema } from './body-schema.ts';
@@ -266,7 +273,7 @@ function visibleRecord(found: Findings, relation: Relation, body: JsonObject, po
         : ['null', `"${name}" must be an identifier: an integer from 1 to 2^53-1`];
     if ((body[name] ?? null) === null) found.linkOnly.set(pointer, { pointer: at, code, message });
   } else if (isNew && nested === 'write' && requiresHidden(rights, target)) {
-    const message = `You may not create records of ${target.name}; link an existing one by its "${name}"`;
+    const message = `You may not create records of ${target.name}${hiddenRequirement(rights, target)}; link an existing one by its "${name}"`;
     found.forbidden.push({ pointer, code: 'forbidden', message });
     return body;
   }

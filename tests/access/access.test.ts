@@ -10,8 +10,10 @@ import { readSettings } from '../../engine/settings/settings.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { startTestServer, type TestServer, useServer } from '../support/server.ts';
 import { until } from '../support/leaving.ts';
+import { urlOf, useCompiled } from '../support/compiled.ts';
 
 const SCHEMA = 'tests/fixtures/access';
+const compiled = useCompiled();
 
 /** Rights by the name of the token: types to read, types to write. */
 const RIGHTS = {
@@ -449,6 +451,9 @@ test('records token makes one that works', async () => {
   process.env['SCHEMA_DIR'] = SCHEMA;
   await tokenCommand.run(['made', '--write', 'Purchase', '--json']);
   await expect(tokenCommand.run(['made', '--write', 'Purchse'])).rejects.toThrow('did you mean "Purchase"');
+  await expect(tokenCommand.run(['made', '--write', '*,!Purchase'])).rejects.toThrow('"*" stands alone');
+  for (const name of ['a;b', 'a\nb', 'a b', '#a', ''])
+    await expect(tokenCommand.run([name])).rejects.toThrow('cannot be a name');
   delete process.env['SCHEMA_DIR'];
   const { token, line } = JSON.parse(String(print.mock.calls[0]?.[0]));
   print.mockRestore();
@@ -498,4 +503,40 @@ test('a record that needs what the token may not know cannot be made inside anot
     undefined,
   ]);
   for (const { text } of answers) expect(text).not.toMatch(/strongbox/i);
+  for (const { text } of answers.slice(2, 6))
+    expect(text).toContain('a new record must link one of a type that may not be read');
+});
+
+test('a renamed type keeps the rights of its tokens, and types that are unknown are named at the start', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'renamed-'));
+  const [token, other] = [createToken(), createToken()];
+  const lines = [
+    tokenLine({ name: 'desk', read: parseTypes('Basket'), write: parseTypes('Order') }, token),
+    tokenLine({ name: 'old', read: parseTypes('Gone,Basket'), write: parseTypes('*') }, other),
+  ];
+  writeFileSync(
+    join(directory, 'purchase.yaml'),
+    'type: Purchase\nrenamedFrom: Order\nfields: { code: { type: string } }\n',
+  );
+  writeFileSync(join(directory, 'basket.yaml'), 'type: Basket\nfields: { code: { type: string } }\n');
+  const own = compiled.run('server.js', [], {
+    PORT: '0',
+    SCHEMA_DIR: directory,
+    DATABASE_URL: `sqlite:${join(directory, 'records.db')}`,
+    TOKENS: lines.join(';'),
+  });
+  const url = await urlOf(own);
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const { status } = await exchange(url, 'POST /api/purchases', { headers, body: '{"code":"A"}' });
+  own.child.kill('SIGTERM');
+  await own.ended;
+  rmSync(directory, { recursive: true });
+  expect(status).toBe(201);
+  const named = own
+    .err()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+    .filter(({ msg }) => msg === 'a token names types that no descriptor has or had');
+  expect(named).toEqual([expect.objectContaining({ level: 'warn', token: 'old', types: ['Gone'] })]);
 });

@@ -318,7 +318,7 @@ function requireComplete(session: WriteSession, node: Node, refused: ReadonlySet
     if (isInBody(node, name)) continue;
     const relation = type.relations.get(key);
     if (relation && !canFollow(session.rights, relation)) {
-      const message = `You may not create records of ${type.name}; link an existing one by its "${type.identifier.name}"`;
+      const message = `You may not create records of ${type.name}${hiddenRequirement(session.rights, type)}; link an existing one by its "${type.identifier.name}"`;
       return refuse(session, 'forbidden', node.pointer, 'forbidden', message);
     }
     if (session.faults.length > 0 && !node.isOwnChild) return undefined;
