@@ -2,7 +2,7 @@
 import { enclosing, escapeStep, isObject, type JsonObject, type JsonValue } from '../../json/json.ts';
 import { memoized } from '../../memo.ts';
 import { identifierIn, type Link, type RecordType, type Reference, type Relation } from '../../model/model.ts';
-import { can, canFollow, canWriteThrough } from '../../model/rights.ts';
+import { can, canFollow, canWriteThrough, hiddenRequirement } from '../../model/rights.ts';
 import { type Fault, faultyRequest, Problem } from '../../problem.ts';
 import {
   assign,
