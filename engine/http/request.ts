@@ -31,8 +31,8 @@ export interface Service extends OperationContext {
   /** The path of the collection in URLs. */
   readonly path: string;
   readonly readContent: ReadContent;
-  /** Translates a body of a dialect to one of `/api`. `identifier`: from the path. */
-  readonly translate?: (body: Body, identifier: string) => Body;
+  /** Translates a body of a dialect to one of `/api`. */
+  readonly translate?: (body: Body, exchange: Exchange) => Promise<Body>;
 }
 
 export type Server = (service: Service, entry: OperationEntry) => ServeOperation;

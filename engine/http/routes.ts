@@ -62,9 +62,14 @@ function writing<Q>(
     });
     const id = kind === 'item' ? parseIdentifier(identifier) : 0;
     const query = parseQuery(target.query);
-    const body = taken ? bodyIn(exchange, content, taken.shape, service) : writes.NO_BODY;
+    const parsed = taken ? bodyIn(exchange, content, taken.shape, service) : writes.NO_BODY;
+    const body = (taken && (await service.translate?.(parsed, exchange))) ?? parsed;
     const { minimal, most, applied } = requests.writePreferences(request.headers.prefer, isLimited);
-    const given = { id, query, body, caller, once, minimal, most, preconditions: requests.preconditionsOf(request) };
+    const preconditions = requests.preconditionsOf(request);
+    // Clients of dialects cannot send entity tags.
+    const ifMatch = service.translate && kind === 'item' ? '*' : undefined;
+    const all = { ...preconditions, ifMatch: preconditions.ifMatch ?? ifMatch };
+    const given = { id, query, body, caller, once, minimal, most, preconditions: all };
     const result = await (body.reworded
       ? reworded(() => operation(service, given), body.reworded)
       : operation(service, given));
@@ -73,15 +78,14 @@ function writing<Q>(
 }
 
 function bodyIn(exchange: Exchange, content: Content, shape: table.BodyShape, service: Service): writes.Body {
-  const { type, limits, rights, translate } = service;
+  const { type, limits, rights } = service;
   const mediaType = requests.bodyTypeOf(exchange.request);
   if (!('parsed' in content)) {
     if (mediaType === table.NDJSON_TYPE) return readNdjson(textOfLines(content, mediaType), type, limits);
     if (mediaType === table.CSV_TYPE) return readCsv(textOfLines(content, mediaType), type, limits, rights);
   }
   const text = 'parsed' in content ? writes.textOf(content.parsed) : decode(content);
-  const body = writes.readBody(text, shape, type, limits);
-  return translate ? translate(body, exchange.identifier) : body;
+  return writes.readBody(text, shape, type, limits);
 }
 
 export const API_ROOT = '/api/';

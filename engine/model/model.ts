@@ -161,6 +161,8 @@ export interface RecordType {
   /** Generated fields known only to other instances: the service fills them in, requests cannot see them. */
   readonly hidden: readonly Field[];
   readonly relations: ReadonlyMap<string, Relation>;
+  /** In dialects, the relations whose identifiers records show, by the names of these. */
+  readonly links?: ReadonlyMap<string, Relation>;
   /** Foreign keys of this type's table, including undeclared ones. */
   readonly references: readonly Reference[];
   /** Foreign keys of any table to this table. */

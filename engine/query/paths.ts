@@ -35,7 +35,7 @@ export function resolveSubject(start: PathStart, text: string, complain: Complai
   let { names, followed } = start;
   for (const [index, step] of steps.entries()) {
     const { type, rights, fields } = names;
-    const relation = relationsFor(rights, type).get(step);
+    const relation = relationsFor(rights, type).get(step) ?? type.links?.get(step);
     if (relation === undefined) {
       if (index < steps.length - 1) return unknownRelation(type, rights, step, complain);
       const field = fields.get(step);
@@ -135,9 +135,15 @@ export const countRelations = ({ relations }: View): number =>
   relations.reduce((count, { view }) => count + 1 + countRelations(view), 0);
 
 export function defaultView(type: RecordType, variant: Variant, rights: Rights): View {
+  return viewOf(type, variant, { relations: usualParts(type, rights) });
+}
+
+/** All own fields of related records; in dialects, the identifiers of those that the record links. */
+function usualParts(type: RecordType, rights: Rights): Map<Relation, Parts> {
   const shown = [...relationsFor(rights, type).values()].filter((relation) => relation.shown);
-  const relations = new Map(shown.map((relation) => [relation, NO_PARTS]));
-  return viewOf(type, variant, { relations });
+  if (!type.links) return new Map(shown.map((relation) => [relation, NO_PARTS]));
+  const linked = shown.filter(({ toMany, owned, target }) => !toMany && !owned && target.identifier.inRecord);
+  return new Map(linked.map((relation) => [relation, { fields: new Set(), relations: new Map() }]));
 }
 
 export const ownFields = (view: View): View => withRelations(view, []);
@@ -195,7 +201,7 @@ export function resolveView({ names, view: usual, limits, plain, faults }: Query
   const chosenBy = (['include', 'fields'] as const).find((parameter) => plain.has(parameter));
   if (chosenBy === undefined) return usual;
   const before = faults.length;
-  const root: Parts = { relations: new Map() };
+  const root: Parts = { relations: names.type.links ? usualParts(names.type, names.rights) : new Map() };
   const addAll = (parameter: 'include' | 'fields'): void => {
     const complain = complainAbout(faults, parameter);
     const paths = plain.get(parameter)?.split(',') ?? [];
@@ -244,6 +250,7 @@ function addPath(
       return complain('not-included', `${quote(path)} leads through "${step}", which is not in include`);
     parts.relations.set(relation, inner);
     if (parameter === 'fields') inner.fields = isLast ? 'all' : (inner.fields ?? new Set());
+    else delete inner.fields;
     [parts, type, fields, decidedBy] = [inner, relation.target, relation.fields, `The relation "${step}"`];
   }
   return undefined;

@@ -224,8 +224,13 @@ describe.each(['json-server', 'simple-rest'])('records of /%s', (root) => {
   test('the identifier is id, and that of related records is what it is', async () => {
     const { text, headers } = await send(`GET ${at('authors/2')}`);
     expect(Object.keys(JSON.parse(text))[0]).toBe('id');
-    expect(JSON.parse(text)).toMatchObject({ id: 2, name: 'Bob', mentor: { author_id: 1, name: 'Ann' } });
-    expect(text).toBe((await send('GET /api/authors/2')).text.replace('"author_id"', '"id"'));
+    expect(JSON.parse(text)).toMatchObject({ id: 2, name: 'Bob', mentor_id: 1, mentor: { author_id: 1 } });
+    const { author_id: id, mentor, books, ...fields } = JSON.parse((await send('GET /api/authors/2')).text);
+    const link = { author_id: mentor.author_id };
+    expect(JSON.parse(text)).toStrictEqual({ id, ...fields, mentor_id: mentor.author_id, mentor: link });
+    expect(books).toEqual([]);
+    const whole = await send(`GET ${at('authors/2')}?${root === 'json-server' ? '_embed=mentor' : 'embed="mentor"'}`);
+    expect(JSON.parse(whole.text)).toStrictEqual({ ...JSON.parse(text), mentor });
     const again = await send(`GET ${at('authors/2')}`, undefined, { 'if-none-match': headers['etag'] ?? '' });
     expect(again.status).toBe(304);
     expect((await send(`HEAD ${at('authors/2')}`)).status).toBe(200);
@@ -248,7 +253,10 @@ describe.each(['json-server', 'simple-rest'])('records of /%s', (root) => {
       rank: 4,
       more: 1,
     });
-    expect((await send(`PUT ${at(`cards/${number}`)}`, { rank: 5 })).status).toBe(428);
+    const stale = { 'if-match': '"x"' };
+    expect((await send(`PUT ${at(`cards/${number}`)}`, { rank: 5 }, stale)).status).toBe(412);
+    expect((await send(`PUT ${at(`cards/${number}`)}`, { rank: 5 })).status).toBe(200);
+    expect((await send(`DELETE ${at(`cards/${number}`)}`)).status).toBe(200);
   });
 
   test.each<[title: string, body: unknown, status: number, pointer: string, message: string]>([

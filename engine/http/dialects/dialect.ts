@@ -2,17 +2,17 @@
 import { MAX_IN_VALUES } from '../../field-types/field-type.ts';
 import { unescapedSteps } from '../../json/json.ts';
 import { memoized } from '../../memo.ts';
-import type { RecordType, Variant } from '../../model/model.ts';
-import type { Rights } from '../../model/rights.ts';
+import type { RecordType, Relation, Variant } from '../../model/model.ts';
+import { relationsFor, type Rights } from '../../model/rights.ts';
 import { JSON_TYPE } from '../../operations/table.ts';
-import type { Body } from '../../operations/write.ts';
-import { type Fault, faultyRequest, reworded } from '../../problem.ts';
+import { type Fault, reworded } from '../../problem.ts';
 import type { QueryLimits } from '../../query/list-query.ts';
 import { createQueryResolver } from '../../query/resolve.ts';
 import type { HttpDialectName } from '../../settings/settings.ts';
 import { framedList } from '../lists.ts';
 import type { ServeOperation, Server, Service } from '../request.ts';
 import { type Binding, BINDINGS, createRoutes, type Routes } from '../routes.ts';
+import { ID, isId, translated } from './bodies.ts';
 import { type HttpDialect, jsonServer, simpleRest } from './queries.ts';
 
 const DIALECTS: Readonly<Record<HttpDialectName, HttpDialect>> = {
@@ -27,7 +27,6 @@ export function routesMaker(dialects: ReadonlyMap<string, HttpDialect>, limits: 
   const resolverOf = memoized<HttpDialect, [], ReturnType<typeof createQueryResolver>>(() =>
     createQueryResolver(limits),
   );
-  const shownAs = memoized(asId);
   return (
     root: string,
     types: ReadonlyMap<string, RecordType>,
@@ -38,14 +37,16 @@ export function routesMaker(dialects: ReadonlyMap<string, HttpDialect>, limits: 
     if (!dialect) return createRoutes(root, types, rights, serviceOf);
     const queriesOf = resolverOf(dialect);
     const translating = (type: RecordType): Service => {
-      const shown = shownAs(type);
+      const shown = shownType(type, rights);
+      const service = serviceOf(type);
       // Clients request all references of a page at once.
       const maxIdentifiers = Math.max(type.maxLimit, MAX_IN_VALUES);
+      const queries = queriesOf(shown, rights, dialect.parser(shown), maxIdentifiers);
       return {
-        ...serviceOf(type),
+        ...service,
         path: root + encodeURIComponent(type.path),
-        queries: queriesOf(shown, rights, dialect.parser(shown), maxIdentifiers),
-        ...(isId(type) ? {} : { translate: (body, identifier) => withoutId(body, type, identifier) }),
+        queries,
+        translate: (body, exchange) => translated(body, exchange, { ...service, queries }, shown),
       };
     };
     return createRoutes(root, types, rights, translating, bindingsOf(dialect));
@@ -59,9 +60,9 @@ const bindingsOf = (dialect: HttpDialect): readonly Binding[] =>
     if (path !== 'item' && (path === 'summary' || (method !== 'GET' && method !== 'POST'))) return [];
     const list: Server = (service) => framedList(service, dialect.frame, true);
     const served = path === 'collection' && method === 'GET' ? list : server;
-    const translated: Server = (service, ...rest) => inOwnWords(served(service, ...rest), service.type, dialect);
+    const worded: Server = (service, ...rest) => inOwnWords(served(service, ...rest), service.type, dialect);
     const json = body && path !== 'item' ? { body: { ...body, mediaTypes: [JSON_TYPE] } } : {};
-    return [[{ ...entry, ...json, mediaTypes: [JSON_TYPE] }, translated]];
+    return [[{ ...entry, ...json, mediaTypes: [JSON_TYPE] }, worded]];
   });
 
 /** Renames fields in problems to the names that the client sent. */
@@ -88,13 +89,11 @@ function idPointer(pointer: string, type: RecordType): string | undefined {
   return [...steps.slice(0, -1), ID].map((step) => `/${step}`).join('');
 }
 
-const ID = 'id';
-
-const isId = ({ identifier }: RecordType): boolean => identifier.inRecord && identifier.name === ID;
-
 /** The type in queries and responses. The identifier hides a field or relation named `id`. */
-function asId(type: RecordType): RecordType {
-  if (isId(type)) return type;
+function shownType(type: RecordType, rights: Rights): RecordType {
+  const links = linksOf(type, rights);
+  const statementKey = `${type.statementKey} by ${[ID, ...links.keys()].join()}`;
+  if (isId(type)) return { ...type, statementKey, links };
   const without = <V>(all: ReadonlyMap<string, V>): ReadonlyMap<string, V> =>
     new Map([...all].filter(([name]) => name !== ID));
   const variants = new Map<string, Variant>();
@@ -102,7 +101,8 @@ function asId(type: RecordType): RecordType {
     variants.set(name, { ...variant, fields: fields.filter((field) => field.name !== ID) });
   return {
     ...type,
-    statementKey: `${type.statementKey} by ${ID}`,
+    statementKey,
+    links,
     identifier: { ...type.identifier, name: ID, inRecord: true },
     fields: without(type.fields),
     relations: without(type.relations),
@@ -113,28 +113,14 @@ function asId(type: RecordType): RecordType {
   };
 }
 
-/** Renames the identifier in place. `addressed`: the identifier in the path; empty for a new record. */
-function withoutId(body: Body, { identifier: { name, inRecord } }: RecordType, addressed: string): Body {
-  const faults: Fault[] = [];
-  const raw = new Map(body.raw);
-  for (const { body: record, pointer } of body.records) {
-    const given = record[ID] ?? null;
-    if (inRecord && Object.hasOwn(record, name)) {
-      const message = `Unknown key "${name}"; the identifier is called "${ID}" here`;
-      faults.push({ pointer: `${pointer}/${name}`, code: 'unknown-key', message });
-    }
-    if (!inRecord && given !== null && String(given) !== addressed) {
-      const message =
-        addressed === ''
-          ? `The service numbers these records itself; leave "${ID}" out`
-          : `The identifier of this record is ${addressed} and cannot be changed`;
-      faults.push({ pointer: `${pointer}/${ID}`, code: 'read-only', message });
-    }
-    const members = [...(raw.get(record) ?? [])].filter(([key]) => key !== ID);
-    raw.set(record, new Map(members));
-    if (inRecord && ID in record) Reflect.set(record, name, record[ID]);
-    Reflect.deleteProperty(record, ID);
-  }
-  if (faults.length > 0) throw faultyRequest('invalid-body', faults);
-  return { ...body, raw };
+/** The relations with their identifier in the record, by names such as `owner_id`, which no other key has. */
+function linksOf(type: RecordType, rights: Rights): ReadonlyMap<string, Relation> {
+  const { fields, relations, identifier, open } = type;
+  const named = [...relationsFor(rights, type).values()].flatMap((relation) => {
+    const { name, shown, link, target } = relation;
+    const key = `${name}_${ID}`;
+    const isTaken = open || fields.has(key) || relations.has(key) || key === identifier.name;
+    return shown && link.at === 'source' && target.identifier.inRecord && !isTaken ? [[key, relation] as const] : [];
+  });
+  return new Map(named);
 }

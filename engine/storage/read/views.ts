@@ -1,5 +1,6 @@
 /** Builds the SQL for a record's JSON in a view, and for the limits on its related records. */
 import type { SqlValue } from '../../field-types/field-type.ts';
+import { integer } from '../../field-types/integer.ts';
 import { createShapeCache } from '../../memo.ts';
 import {
   type Field,
@@ -22,11 +23,17 @@ export const ROOT_ALIAS = 't$';
 export function recordJson({ type, fields, relations, openKeys }: View, alias: string, dialect: Dialect): string {
   const column = (name: string): string => `${alias}.${dialect.quote(name)}`;
   const { name, inRecord, column: key } = type.identifier;
+  const { links } = type;
   const entries = [
     ...(inRecord ? [[name, column(key)] as const] : []),
     ...fields.map((field) => {
       const json = columnType(field, dialect.name).json(column(field.column));
       return [field.name, field.nullable ? jsonOptional(json) : json] as const;
+    }),
+    ...[...(links ?? [])].flatMap(([link, relation]) => {
+      if (relation.link.at !== 'source') return [];
+      const json = integer.columns[dialect.name].json(column(relation.link.reference.column));
+      return [[link, jsonOptional(json)] as const];
     }),
     ...relations.map(({ relation, view }) => {
       const child = aliasOf(relation, alias);
