@@ -9,6 +9,7 @@ import { applyPlan, createEngineTables, ownView, planFor } from '../storage/migr
 import {
   type Assessed,
   assessIn,
+  assessNew,
   blockers,
   formatDrift,
   formatOthers,
@@ -55,9 +56,8 @@ interface Looked {
 
 async function look(model: Model, database: Location, allowed: ReadonlySet<string>, back: boolean): Promise<Looked> {
   if (database.newDialect) {
-    const { steps } = createPlan(model, { applied: NO_MODEL, own: undefined }, database.newDialect);
-    const ready = { state: 'ready', isAtStake: false, affected: [], obstacles: [] } as const;
-    return { steps: steps.map((step) => ({ step, ...ready })), drift: [], others: [], isThere: false };
+    const made = createPlan(model, { applied: NO_MODEL, own: undefined }, database.newDialect);
+    return { steps: assessNew(made, database.newDialect), drift: [], others: [], isThere: false };
   }
   const driver = await database.open();
   try {

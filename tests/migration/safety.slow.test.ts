@@ -511,6 +511,55 @@ const TEXTS: readonly string[] = [
   ' add constraint "x" references "books" ',
 ];
 
+describe('a table and an index of one name', () => {
+  const book = (more: string): string =>
+    `type: Book\nfields: { isbn: { type: string${more} }, a: { type: integer } }\n`;
+  const loan =
+    'type: Loan\nrelations: { book: { kind: belongsTo, type: Book }, tags: { kind: manyToMany, type: Book } }\n';
+  const named = (table: string): Files => ({ 'thing.yaml': `type: Thing\ntable: ${table}\n` });
+  const CLASHES: readonly (readonly [table: string, files: Files])[] = [
+    ['books_isbn_unique', { 'book.yaml': book(', unique: true') }],
+    ['BOOKS_ISBN_INDEX', { 'book.yaml': book(', index: true') }],
+    ['books_isbn_a_unique', { 'book.yaml': `${book('')}unique: [[isbn, a]]\n` }],
+    ['books_isbn_index', { 'book.yaml': `${book('')}order: [isbn]\n` }],
+    ['loans_book_id_index', { 'book.yaml': book(''), 'loan.yaml': loan }],
+    ['loans_tags_book_id_index', { 'book.yaml': book(''), 'loan.yaml': loan }],
+    ...(databaseKind === 'sqlite'
+      ? []
+      : ['books_pkey', 'books_id_seq'].map((name) => [name, { 'book.yaml': book('') }] as const)),
+  ];
+
+  test.each(CLASHES)('%s is refused by the plan, whichever comes first', async (table, files) => {
+    const says = new RegExp(`^x .*\n    (a table or an index has|there is an? .*) .*"${table}".*`, 'im');
+    const plain = { 'book.yaml': book(''), ...(files['loan.yaml'] ? { 'loan.yaml': 'type: Loan\n' } : {}) };
+    const changes: readonly (readonly [before: Files | undefined, after: Files])[] = [
+      [undefined, { ...files, ...named(table) }],
+      [files, named(table)],
+      ...(/_(pkey|seq)$/.test(table) ? [] : [[{ ...plain, ...named(table) }, files] as const]),
+    ];
+    for (const [before, after] of changes) {
+      const project = await newProject(before ?? after);
+      if (before) await project.starts();
+      project.write(after);
+      const planned = await project.run('plan');
+      expect([planned.code, planned.out]).toEqual([1, expect.stringMatching(says)]);
+      expect(await project.run('apply')).toMatchObject({ code: 1, err: expect.stringMatching(says) });
+    }
+  });
+
+  test('a name that its owner gives up in the same plan is free', async () => {
+    const project = await projectOf({ 'book.yaml': book(', unique: true') });
+    project.write({ 'book.yaml': book(''), ...named('books_isbn_unique') });
+    expect(await project.run('plan')).toMatchObject({ code: 2 });
+    await project.starts();
+    project.write({ 'thing.yaml': null, 'book.yaml': book(', maxLength: 9, unique: true') });
+    expect(await project.run('plan')).toMatchObject({ code: 1 });
+    expect(await project.run('apply', '--allow', 'drop-type:Thing', '--allow', 'narrow-field:Book.isbn')).toMatchObject(
+      { code: 0 },
+    );
+  });
+});
+
 describe('a text in DDL is data', () => {
   const field = (text: string): string =>
     `  note: { type: string, unique: true, caseless: true, default: ${JSON.stringify(text)}, enum: [${JSON.stringify(text)}, b] }\n`;

@@ -1,7 +1,7 @@
 /** Checks a plan against the rows: which records each step affects, and whether it may run. */
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader } from '../driver.ts';
-import { type Catalogue, type Drift, obstaclesTo, ownIndexes } from './catalogue.ts';
+import { type Catalogue, type Drift, nameClashes, obstaclesTo, ownIndexes } from './catalogue.ts';
 import {
   isDrop,
   isQuestion,
@@ -76,14 +76,26 @@ export async function assessIn(
 ): Promise<readonly Assessed[]> {
   const blockedBy = (one: Assessed, obstacles: readonly string[]): Assessed =>
     obstacles.length === 0 ? one : { ...one, state: 'blocked', obstacles };
+  const clashes = nameClashes(plan, driver.dialect);
   const found = (await assess(plan, driver, driver.dialect, allowed)).map((one) =>
-    one.state === 'kept' ? one : blockedBy(one, obstaclesTo(one.step, plan.applied, plan.catalogue)),
+    one.state === 'kept'
+      ? one
+      : blockedBy(one, [...(clashes.get(one.step) ?? []), ...obstaclesTo(one.step, plan.applied, plan.catalogue)]),
   );
   if (found.some(({ obstacles }) => obstacles.length > 0)) return found;
   const tasks = plan.steps.flatMap((step) => step.tasks);
   const failure = await driver.dryRun({ tasks, own: ownIndexes(plan.applied) });
   if (!failure) return found;
   return found.map((one) => (one.step.tasks.includes(failure.task) ? blockedBy(one, [failure.reason]) : one));
+}
+
+/** The plan for a database that does not exist. */
+export function assessNew(plan: Plan, dialect: Dialect): readonly Assessed[] {
+  const clashes = nameClashes(plan, dialect);
+  return plan.steps.map((step): Assessed => {
+    const obstacles = clashes.get(step) ?? [];
+    return { step, state: obstacles.length > 0 ? 'blocked' : 'ready', isAtStake: false, affected: [], obstacles };
+  });
 }
 
 function stateOf(

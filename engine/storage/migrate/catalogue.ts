@@ -1,9 +1,10 @@
 /** Compares the database's objects, read by one query, with the objects that the engine or a plan makes. */
 import { ENGINE_PREFIX, OPEN_COLUMN } from '../../model/model.ts';
+import type { Dialect } from '../dialect.ts';
 import type { Driver } from '../driver.ts';
 import { foreignKeyName } from '../tables.ts';
 import { type AppliedModel, columnsIn, nameKey } from './applied.ts';
-import type { MigrationStep } from './steps.ts';
+import type { MigrationStep, Plan } from './steps.ts';
 
 /**
  * Kinds: relation (`detail`: table or view), column (`detail`: type, default), needed (column without default), index,
@@ -124,20 +125,52 @@ export function othersIn(applied: AppliedModel, catalogue: Catalogue): readonly 
 export const ownIndexes = (applied: AppliedModel): ReadonlySet<string> =>
   new Set(ownTables(applied).flatMap(({ made }) => Object.keys(made)));
 
-export function obstaclesTo(
-  { code, creates, edits, tasks, rowsIn: table = '' }: MigrationStep,
-  applied: AppliedModel,
-  catalogue: Catalogue,
-): readonly string[] {
+/** Tables and indexes share their names. PostgreSQL makes an index and a sequence for the identifier of each table. */
+export function nameClashes(
+  { steps, applied }: Pick<Plan, 'steps' | 'applied'>,
+  { locks }: Pick<Dialect, 'locks'>,
+): ReadonlyMap<MigrationStep, readonly string[]> {
+  const edits = steps.flatMap((step) => step.edits);
+  const dropped = new Set(edits.flatMap((edit) => (edit.kind === 'dropIndex' ? edit.name : [])));
+  for (const step of steps.filter(isTableDrop)) {
+    const { table, made } = ownTables(applied).find((one) => one.table === step.rowsIn) ?? { table: '', made: {} };
+    for (const name of [table, ...Object.keys(made)]) dropped.add(name);
+  }
+  const there = [...ownTables(applied).map(({ table }) => table), ...ownIndexes(applied)];
+  const taken = new Set(there.filter((name) => !dropped.has(name)).map(nameKey));
+  const clashes = new Map<MigrationStep, readonly string[]>();
+  for (const step of steps) {
+    const names = namesMade(step);
+    const twice = names.filter((name, at) => taken.has(nameKey(name)) || names.indexOf(name) < at);
+    if (twice.length > 0)
+      clashes.set(
+        step,
+        twice.map((name) => `a table or an index has the name "${name}" too: choose another "table"`),
+      );
+    const implied = locks ? step.creates.flatMap((name) => [`${name}_pkey`, `${name}_id_seq`]) : [];
+    for (const name of [...names, ...implied]) taken.add(nameKey(name));
+  }
+  return clashes;
+}
+
+const isTableDrop = ({ code, edits }: MigrationStep): boolean =>
+  /^drop-(type|relation)$/.test(code) && edits.length === 0;
+
+const namesMade = ({ creates, edits }: MigrationStep): readonly string[] => [
+  ...creates,
+  ...edits.flatMap((edit) => (edit.kind === 'createIndex' ? edit.index.name : [])),
+];
+
+export function obstaclesTo(step: MigrationStep, applied: AppliedModel, catalogue: Catalogue): readonly string[] {
+  const { creates, edits, tasks, rowsIn: table = '' } = step;
   const own = new Set([...ownTables(applied).map((one) => one.table), ...ownIndexes(applied)].map(nameKey));
   const links = new Set(ownLinks(applied));
   const isOwn = (name: string): boolean => own.has(nameKey(name));
   const relations = new Map(found(catalogue, '', 'relation').map(({ name, detail }) => [nameKey(name), detail]));
   const columns = new Set(otherColumns(applied, catalogue, table).map(({ name }) => nameKey(name)));
-  const isDropped = /^drop-(type|relation)$/.test(code) && edits.length === 0;
+  const isDropped = isTableDrop(step);
   const lost = new Set(tasks.flatMap((task) => task.drops ?? []));
   const isRebuilt = tasks.some(({ replaces }) => replaces);
-  const made = [...creates, ...edits.flatMap((edit) => (edit.kind === 'createIndex' ? edit.index.name : []))];
   const added = edits.flatMap((edit) => (edit.kind === 'addColumn' ? edit.column.name : []));
   const readers = found(catalogue, table, 'reader').filter(({ name, detail }) => {
     const isConstraint = name.startsWith('constraint ');
@@ -148,7 +181,7 @@ export function obstaclesTo(
   const isDenied = tasks.length > 0 && table !== '' && found(catalogue, table, 'denied').length > 0;
   const schema = creates.length > 0 ? found(catalogue, '', 'denied')[0]?.name : undefined;
   const obstacles = [
-    ...made
+    ...namesMade(step)
       .filter((name) => relations.has(nameKey(name)) && !isOwn(name))
       .map(
         (name) =>
