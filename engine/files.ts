@@ -1,6 +1,6 @@
 /** Writes files for commands, and polls files for changes. */
 import { randomBytes } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, lstatSync, openSync, realpathSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, lstatSync, mkdirSync, openSync, realpathSync, renameSync, rmSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf, StartError } from './problem.ts';
@@ -49,6 +49,13 @@ export function newFile(file: string, { force, database }: OutputOptions): NewFi
 export function makeOwnerOnly(file: string): void {
   // Flag 'a' does not change an existing file.
   if (!existsSync(file)) writing(file, () => closeSync(openSync(file, 'a', OWNER_ONLY)));
+}
+
+/** Node's own recursion never ends below a folder like /proc, which exists and makes no others. */
+export function makeFolder(folder: string): void {
+  if (existsSync(folder)) return;
+  makeFolder(dirname(folder));
+  writing(folder, () => mkdirSync(folder));
 }
 
 function flush(path: string): void {

@@ -1,11 +1,12 @@
 /** `init` sets up a project in the working directory, keeping existing files. `new TYPE` writes a descriptor. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { checkSchema } from '../check.ts';
 import { GRAMMAR_FILE } from '../descriptor/grammar.ts';
 import { findDescriptors, loadDescriptors, shownPath } from '../descriptor/load.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
 import { nameFault } from '../descriptor/texts.ts';
+import { makeFolder } from '../files.ts';
 import { isObject } from '../json/json.ts';
 import { defaultPath, defaultTable, snakeCase } from '../names.ts';
 import { reasonOf, StartError } from '../problem.ts';
@@ -94,7 +95,7 @@ function writeIgnored(): string {
 
 function writeNew(file: string, text: string): string {
   if (existsSync(file)) return `Kept ${file}`;
-  mkdirSync(dirname(file), { recursive: true });
+  makeFolder(dirname(file));
   writeFileSync(file, text, { flag: 'wx' });
   return `Wrote ${file}`;
 }
@@ -159,7 +160,7 @@ function writeDescriptor(type: string, directory: string): string {
     : [];
   const same = known.find(({ name }) => name.toLowerCase() === type.toLowerCase());
   if (same) throw new StartError(`The type ${same.name} already exists, in ${same.file}`);
-  mkdirSync(directory, { recursive: true });
+  makeFolder(directory);
   const file = join(directory, `${snakeCase(type).replaceAll('_', '-') || type}.yaml`);
   const text = template(type, relative(directory, GRAMMAR_FILE).replaceAll('\\', '/'), known[0]?.name ?? type);
   try {

@@ -1,7 +1,7 @@
 /** Checks the options of `createEngine` by the table of environment variables. */
 import { didYouMean } from '../names.ts';
 import type { EngineSettings } from '../engine.ts';
-import { readSettings, settingsTable, withoutPassword } from '../settings/settings.ts';
+import { expectedFor, readSettings, settingsTable, withoutPassword } from '../settings/settings.ts';
 import { StartError } from '../problem.ts';
 
 type Name = keyof typeof settingsTable;
@@ -26,10 +26,10 @@ function faultOf(name: string, value: unknown): string | undefined {
   if (OF_SERVER.has(name))
     return `${name} is a setting of "records start"; here the server that you mount the engine in decides it`;
   const text = textOf(setting, value);
-  const { expected, ...entry } = settingsTable[setting];
+  const entry = settingsTable[setting];
   if (text !== undefined && text !== '' && entry.parse(text) !== undefined) return undefined;
   const isSecret = 'secret' in entry && entry.secret === true;
-  return `${name} is ${isSecret ? 'not valid' : shown(value)}; expected ${kindOf(setting) === 'boolean' ? 'true or false' : expected}`;
+  return `${name} is ${isSecret ? 'not valid' : shown(value)}; expected ${kindOf(setting) === 'boolean' ? 'true or false' : expectedFor(entry, text)}`;
 }
 
 function unknownOption(name: string): string {

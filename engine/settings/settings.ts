@@ -28,14 +28,13 @@ export const settingsTable = {
   host: setting('HOST', '127.0.0.1', matching(/^[\w.:%-]+$/, 'a host name or an IP address')),
   port: setting('PORT', '3000', wholeNumber(0, 65_535)),
   workers: setting('WORKERS', '1', or('auto', AUTO_WORKERS, wholeNumber(1, 256))),
-  databaseUrl: setting(
-    'DATABASE_URL',
-    'sqlite:data/records.db',
-    matching(
-      /^(sqlite:(?!:memory:)|postgres(ql)?:\/\/).+$/,
+  databaseUrl: setting('DATABASE_URL', 'sqlite:data/records.db', {
+    ...matching(
+      /^(sqlite:(?!:memory:|\/\/|file:)[^?\n]+|postgres(ql)?:\/\/.+)$/,
       'sqlite: and the path of a file, like sqlite:data/records.db, or postgres://USER:PASSWORD@HOST:PORT/DATABASE',
     ),
-  ),
+    meant: pathMeant,
+  }),
   migrate: setting('MIGRATE', 'on', onOrOff()),
   readUrl: setting(
     'READ_URL',
@@ -166,11 +165,15 @@ export function warningsAbout(environment: Environment): readonly string[] {
   return [...misspelled, ...empty.map((name) => `${name} is set, but empty: it counts as not set`)];
 }
 
-function fault({ name, expected, secret, meant }: Setting<unknown>, environment: Environment): string {
-  const text = environment[name] ?? '';
-  if (secret) return `${name} is not valid; expected ${expected}`;
+const fault = ({ name, secret, ...value }: Setting<unknown>, environment: Environment): string =>
+  secret
+    ? `${name} is not valid; expected ${value.expected}`
+    : `${name} is "${withoutPassword(environment[name] ?? '')}"; expected ${expectedFor(value, environment[name])}`;
+
+/** What a setting expects, and what the text probably means. */
+export function expectedFor({ expected, meant }: Omit<SettingValue<unknown>, 'parse'>, text = ''): string {
   const hint = meant?.(text);
-  return `${name} is "${withoutPassword(text)}"; expected ${expected}${hint === undefined ? '' : `; did you mean ${hint}?`}`;
+  return hint === undefined ? expected : `${expected}; did you mean ${hint}?`;
 }
 
 /** Whatever may be a password is left out, also where a mistake has put it into another part of the URL. */
@@ -270,6 +273,13 @@ function numeric(what: string, pattern: RegExp, minimum: number, maximum: number
       return pattern.test(text) && value >= minimum && value <= maximum ? value * unit : undefined;
     },
   };
+}
+
+/** An SQLite file takes no URL: neither slashes for a host, nor a query. */
+function pathMeant(text: string): string | undefined {
+  const [, slashes = '', path] = /^sqlite:(?:file:)?(\/*)([^?]+)/.exec(text) ?? [];
+  if (path === undefined || path === ':memory:') return undefined;
+  return slashes.length > 1 ? `sqlite:${path} or sqlite:/${path}` : `sqlite:${slashes}${path}`;
 }
 
 /** Only characters that need no escaping in headers and pages. */

@@ -190,8 +190,8 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
     ...readerOf(async (...asked) => alone((reader) => reader.all(...asked))),
     // Returns no promise if the driver does not, which makes GET of one record measurably faster.
     value: (statement, values) => {
-      if (fit.checkTurn()) return alone((reader) => reader.value(statement, values));
       try {
+        if (fit.checkTurn()) return alone((reader) => reader.value(statement, values));
         const found = observedValue(statement, values);
         return found instanceof Promise ? during(() => found) : found;
       } catch (error) {

@@ -146,6 +146,8 @@ export interface DriverOptions {
   /** Maximum concurrent reads of whole lists; undefined: the driver's default. */
   readonly maxStreams?: number | undefined;
   readonly positions?: boolean;
+  /** Whether this process serves the database: only one may serve an SQLite file. */
+  readonly serves?: boolean | undefined;
 }
 
 export interface Replica {

@@ -20,6 +20,7 @@ import { createWrites, type WriteOptions } from './write/writes.ts';
 
 type StorageOptions = DriverOptions &
   Pick<WriteOptions, 'writeRows' | 'clock'> & {
+    /** Whether a service starts: it waits for its database, and alone serves an SQLite file. */
     readonly waits?: boolean | undefined;
     readonly migrate?: boolean | undefined;
     /** Replicas for reads; empty if there are none. */
@@ -36,18 +37,20 @@ export async function openStorage(
   const { readUrl = '', writeRows, clock, waits, migrate } = options;
   const { log } = observer;
   const database = databaseAt(url);
+  if (readUrl !== '' && !database.replicas)
+    throw new StartError('READ_URL names replicas of a PostgreSQL database; an SQLite file has none');
   if (migrate === false && database.newDialect)
     throw new StartError(
       'There is no database yet, and this start must not create its tables (--no-migrate, or MIGRATE=off): "records apply" does. Nothing was changed.',
     );
-  const open = (): Awaitable<Driver> => database.open({ ...options, positions: readUrl !== '' });
+  const open = (): Awaitable<Driver> => database.open({ ...options, positions: readUrl !== '', serves: waits });
   const driver = createDatabase(await (waits ? insisting(open, url, log) : open()), observer);
   try {
     const prepared = await driver.exclusively(() => prepare(model, driver, { migrate, clock }));
     const { mapped, history } = prepared;
     await driver.hold(mapped);
     const reads = createReads(driver);
-    const replicas = readUrl === '' ? [] : await databaseAt(readUrl).replicas(options, driver);
+    const replicas = readUrl === '' ? [] : ((await databaseAt(readUrl).replicas?.(options, driver)) ?? []);
     const { answers, drivers } = createReplicaReads(reads, replicas, mapped, observer);
     const { get, page, stream, summary } = readUrl === '' ? reads : answers;
     const store: Store = {
@@ -94,7 +97,8 @@ async function insisting(open: () => Awaitable<Driver>, url: string, log: Log | 
 
 export interface Location {
   open(options?: DriverOptions): Awaitable<Driver>;
-  replicas(options: DriverOptions, primary: Reader): Awaitable<readonly Replica[]>;
+  /** Missing for SQLite, whose file has none. */
+  readonly replicas?: (options: DriverOptions, primary: Reader) => Promise<readonly Replica[]>;
   /** Dialect of a database not yet created. */
   readonly newDialect: Dialect | undefined;
 }
@@ -106,9 +110,6 @@ export function databaseAt(url: string): Location {
       open: (options) => {
         refuseUnusableFile(location);
         return openSqlite(location, options);
-      },
-      replicas: () => {
-        throw new StartError('READ_URL names replicas of a PostgreSQL database; an SQLite file has none');
       },
       newDialect: existsSync(location) && statSync(location).size > 0 ? undefined : sqliteDialect,
     };

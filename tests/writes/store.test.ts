@@ -69,6 +69,7 @@ describe('group commit, which SQLite alone needs', () => {
   let own: SqliteConnection;
   let commits: ReturnType<typeof createGroupCommit>;
   const refresh = (): void => undefined;
+  const isInPlace = (): boolean => true;
 
   beforeEach(async () => {
     // A group ends after some milliseconds: for these writes, no time passes.
@@ -76,7 +77,7 @@ describe('group commit, which SQLite alone needs', () => {
     driver = openSqlite(file());
     await prepare(model, driver);
     own = connect(file(), false);
-    commits = createGroupCommit(own, refresh);
+    commits = createGroupCommit(own, refresh, isInPlace);
   });
   afterEach(async () => {
     jest.restoreAllMocks();
@@ -112,7 +113,7 @@ describe('group commit, which SQLite alone needs', () => {
       if (rest > 0) throw unavailable('broken');
       own.command(statement);
     };
-    commits = createGroupCommit({ ...own, command }, refresh);
+    commits = createGroupCommit({ ...own, command }, refresh, isInPlace);
     const lost = commits.write(async (group) => {
       await group.run(INSERT, ['lost']);
       throw new Error('this one');
@@ -123,6 +124,13 @@ describe('group commit, which SQLite alone needs', () => {
     await write('kept');
     const names = (await driver.column({ sql: 'select name from shelves order by name' }, [])).map(String);
     expect([names[0], names.every((name) => name.startsWith('kept'))]).toEqual(['kept', true]);
+  });
+
+  it('a write is not acknowledged if its file was moved during the commit', async () => {
+    let checks = 0;
+    commits = createGroupCommit(own, refresh, () => (checks += 1) === 1);
+    const write = commits.write((group) => group.run(INSERT, ['lost']));
+    await expect(write).rejects.toMatchObject({ code: 'outcome-unknown', status: 504 });
   });
 
   it('a write that fails undoes its own work, and no other', async () => {

@@ -139,15 +139,15 @@ function keepFormer(file: string, next: string): string | undefined {
   return former;
 }
 
-/** Only the sole connection to a file can end its WAL mode. */
-function refuseInUse(file: string): void {
+/** Only the sole connection to a file, by whatever name, can end its WAL mode. */
+export function refuseInUse(file: string, how = '; stop the service first'): void {
   if (!existsSync(file)) return;
   const database = new Database(file, { timeout: 0 });
   try {
     database.pragma('journal_mode = delete');
   } catch (error) {
     if (/^SQLITE_(BUSY|LOCKED)/.test(codeOf(error)))
-      throw new StartError(`${file} is in use; stop the service first. Nothing was changed.`);
+      throw new StartError(`${file} is in use${how}. Nothing was changed.`);
     // A damaged file may be replaced: keepFormer keeps it.
   } finally {
     database.close();

@@ -119,13 +119,14 @@ export function rollBack({ database, command }: SqliteConnection): void {
 
 const VERSION: Statement = { sql: 'pragma data_version' };
 
-/** Reads of one event-loop turn share a snapshot: beginning and ending it costs as much as reading a record. */
-export function createTurnReader(connection: SqliteConnection) {
+/** Reads of one event-loop turn share a snapshot: beginning and ending it costs as much as reading a record. `before` may throw. */
+export function createTurnReader(connection: SqliteConnection, before: () => void) {
   let open = false;
   let version: unknown;
 
   function begin(): void {
     if (open) return;
+    before();
     // A snapshot that failed to end would return old records.
     if (connection.database.inTransaction) connection.command(ROLLBACK);
     connection.command(BEGIN);

@@ -1,8 +1,8 @@
 /** The driver for SQLite: one connection writes, one reads, and separate processes search. */
-import { mkdirSync, statSync } from 'node:fs';
+import { realpathSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
-import { codeOf, makeOwnerOnly } from '../../files.ts';
+import { codeOf, makeFolder, makeOwnerOnly } from '../../files.ts';
 import { reasonOf, StartError } from '../../problem.ts';
 import {
   type Awaitable,
@@ -13,6 +13,7 @@ import {
   UNLIMITED,
 } from '../driver.ts';
 import { unavailable } from '../unavailable.ts';
+import { refuseInUse } from './backup.ts';
 import { connect, createTurnReader, type OnPiece, openLightList, type SqliteConnection } from './connection.ts';
 import { sqliteDialect } from './dialect.ts';
 import { createGroupCommit } from './group-commit.ts';
@@ -35,17 +36,38 @@ const PING: Statement = { sql: 'select 1 from sqlite_schema' };
 
 const inodeOf = (file: string): bigint | undefined => statSync(file, { bigint: true, throwIfNoEntry: false })?.ino;
 
+/** A check costs a tenth of reading a record: reads share one for so long. */
+const PLACE_CHECK_MS = 5;
+
+/**
+ * Returns whether the file and its log are where they were opened. A removed, moved or replaced file would still accept
+ * writes, but no other process, and no later one, would see them.
+ */
+function watchPlace(file: string): () => boolean {
+  const real = realpathSync(file);
+  const inodes = (): string => [file, `${real}-wal`, `${real}-shm`].map(inodeOf).join();
+  const atStart = inodes();
+  return () => inodes() === atStart;
+}
+
 export function openSqlite(
   file: string,
-  { statementTimeout, maxStreams = MAX_STREAMS }: DriverOptions = UNLIMITED,
+  { statementTimeout, maxStreams = MAX_STREAMS, serves = false }: DriverOptions = UNLIMITED,
 ): Driver {
   const writer = openForWriting(file);
+  const lock = serves ? lockService(file) : undefined;
   const readings = openForReading(file, writer);
-  const inode = inodeOf(file);
-  const reader = createTurnReader(readings);
+  const isInPlace = watchPlace(file);
+  let checkedAt = -Infinity;
+  const requirePlace = (): void => {
+    if (performance.now() - checkedAt < PLACE_CHECK_MS) return;
+    if (!isInPlace()) throw unavailable('moved');
+    checkedAt = performance.now();
+  };
+  const reader = createTurnReader(readings, requirePlace);
   const readers = createReaders(file, statementTimeout);
   const lightLists = new Set<Snapshot>();
-  const commits = createGroupCommit(writer, reader.refresh);
+  const commits = createGroupCommit(writer, reader.refresh, isInPlace);
 
   const afterReads = async <T>(work: () => Awaitable<T>): Promise<T> => {
     reader.refresh();
@@ -79,6 +101,7 @@ export function openSqlite(
     abandonMigration: async () => false,
     dryRun: (migration) => dryRun(readings, migration),
     scan: async (work, caller) => {
+      requirePlace();
       const snapshot = readers.snapshot(caller, () => undefined);
       try {
         return await work(snapshot);
@@ -87,11 +110,11 @@ export function openSqlite(
       }
     },
     ping: () => {
-      // A moved or replaced file would still accept writes, but no reader would see them.
-      if (inodeOf(file) !== inode) throw unavailable('moved');
+      requirePlace();
       reader.value(PING, []);
     },
     snapshot: (caller = NO_CLIENT, heavy = true) => {
+      requirePlace();
       if (heavy) return readers.snapshot(caller, holding(caller));
       const list = openLightList(file, holding(caller));
       lightLists.add(list);
@@ -109,6 +132,7 @@ export function openSqlite(
         reader.close();
       } finally {
         writer.close();
+        lock?.close();
       }
     },
   };
@@ -127,7 +151,7 @@ function holding(caller: Caller): OnPiece {
 
 function openForWriting(file: string): SqliteConnection {
   try {
-    mkdirSync(dirname(file), { recursive: true });
+    makeFolder(dirname(file));
     makeOwnerOnly(file);
     return connect(file, false);
   } catch (error) {
@@ -140,11 +164,30 @@ function openForWriting(file: string): SqliteConnection {
   }
 }
 
+/**
+ * Keeps other services away while it is open, but no commands and no other programs, all of which lock the file itself:
+ * so the lock is on a file beside it.
+ */
+function lockService(file: string): SqliteConnection {
+  const served = realpathSync(file);
+  // A log belongs to a name: under two names, two processes would not see each other's writes.
+  if (statSync(served).nlink > 1) refuseInUse(file, ' under another name, a hard link; stop the other process');
+  const lock = openForWriting(`${served}-lock`);
+  try {
+    lock.execute('begin exclusive');
+    return lock;
+  } catch (error) {
+    lock.close();
+    const message = `${file} is served by another process; one process serves an SQLite file. Stop it first.`;
+    throw new StartError(message, { cause: error });
+  }
+}
+
 function openForReading(file: string, writer: SqliteConnection): SqliteConnection {
   try {
     waitingForFile(writer, 'pragma journal_mode = wal');
     writer.execute(
-      `pragma synchronous = full; pragma journal_size_limit = ${WAL_LIMIT_BYTES}; pragma foreign_keys = on; pragma trusted_schema = off; pragma cell_size_check = on`,
+      `pragma synchronous = full; pragma journal_size_limit = ${WAL_LIMIT_BYTES}; pragma foreign_keys = on; pragma trusted_schema = off; pragma cell_size_check = on; select 1 from sqlite_schema`,
     );
     return connect(file, true);
   } catch (error) {

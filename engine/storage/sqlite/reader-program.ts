@@ -8,7 +8,7 @@ import { createCache } from '../../memo.ts';
 import { reasonOf } from '../../problem.ts';
 import { ignoreSignals, STOP_SIGNALS } from '../../process.ts';
 import type { Row, Statement, Values } from '../driver.ts';
-import { BEGIN, COMMIT, connect } from './connection.ts';
+import { BEGIN, COMMIT, connect, type SqliteConnection } from './connection.ts';
 import {
   BUSY_TIMEOUT_MS,
   BATCH_CHARS,
@@ -39,8 +39,16 @@ try {
   // A sandbox may forbid this.
 }
 
-const connection = connect(file, true);
-connection.execute(`pragma cache_size = -${READER_CACHE_KIB}; pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
+let opened: SqliteConnection | undefined;
+
+/** Opens the file for the first question, whose reply tells a failure. */
+function connection(): SqliteConnection {
+  if (opened) return opened;
+  opened = connect(file, true);
+  opened.execute(`pragma cache_size = -${READER_CACHE_KIB}; pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
+  return opened;
+}
+
 const statements = createCache<Statement>(READER_STATEMENTS);
 let rows: IterableIterator<Row> | undefined;
 
@@ -67,9 +75,10 @@ function answerTo(question: Question): Piece {
   rows?.return?.();
   rows = undefined;
   if (question === 'end') return endSnapshot();
-  if (!connection.database.inTransaction) connection.command(BEGIN);
+  const { database, command, iterate } = connection();
+  if (!database.inTransaction) command(BEGIN);
   const { sql, values } = question;
-  rows = connection.iterate(
+  rows = iterate(
     statements(sql, () => ({ sql })),
     values,
   );
@@ -78,7 +87,7 @@ function answerTo(question: Question): Piece {
 
 function endSnapshot(): Piece {
   try {
-    if (connection.database.inTransaction) connection.command(COMMIT);
+    if (opened?.database.inTransaction === true) opened.command(COMMIT);
   } catch {
     // The next search would read old records.
     process.exit(1);

@@ -109,7 +109,7 @@ function startReader(file: string, timeout: number, onEnd: () => void) {
   const child = fork(PROGRAM, [file], {
     execArgv: OPTIONS,
     serialization: 'advanced',
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc', 'pipe'],
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc', 'pipe'],
   });
   const waiting: PendingAnswer[] = [];
   let ready = false;

@@ -1,0 +1,131 @@
+/** The file of an SQLite database is removed, moved, replaced or served twice: no request is answered from what is lost. */
+import { copyFileSync, linkSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Environment, type Running, urlOf, useCompiled } from '../support/compiled.ts';
+import { fileOf } from '../support/databases.ts';
+import { readSettings } from '../../engine/settings/settings.ts';
+import { exchange } from '../support/exchange.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+const SCHEMA = 'tests/fixtures/access';
+const JSON_BODY = { headers: { 'content-type': 'application/json' }, body: '{"text":"new"}' };
+const compiled = useCompiled();
+
+const READS = [
+  'GET /api/memos/1',
+  'GET /api/memos',
+  'GET /api/memos?_cnd[text][like]=%25a%25',
+  'GET /api/memos/$summary',
+  'GET /api/memos?_cnd[limit]=0&_cnd[limit]=5',
+];
+const WRITES = ['PATCH /api/memos/1', 'DELETE /api/memos/1', 'POST /api/memos?dryRun=true'];
+
+const losses: Readonly<Record<string, (file: string) => void>> = {
+  'is removed': (file) => rmSync(file),
+  'is moved': (file) => renameSync(file, `${file}.away`),
+  'is replaced by a copy': (file) => {
+    copyFileSync(file, `${file}.copy`);
+    renameSync(`${file}.copy`, file);
+  },
+  'is removed with its log': (file) => {
+    for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix);
+  },
+  'loses its log': (file) => rmSync(`${file}-wal`),
+  'loses its index of the log': (file) => rmSync(`${file}-shm`),
+  'goes with its folder': (file) => renameSync(dirname(file), `${dirname(file)}-away`),
+};
+
+describe.each(Object.entries(losses))('a file that %s', (_, lose) => {
+  let server: TestServer;
+  let folder: string;
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'file-'));
+    mkdirSync(join(folder, 'data'));
+    const database = {
+      kind: 'sqlite',
+      url: `sqlite:${join(folder, 'data/records.db')}`,
+      remove: async () => undefined,
+    } as const;
+    server = await startTestServer({ schemaDirectory: SCHEMA, database, settings: { logLevel: 'silent' } });
+  });
+  afterEach(async () => {
+    await server.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  test('fails every request with 503', async () => {
+    const ask = async (title: string): Promise<readonly [string, number]> => [
+      title,
+      (await exchange(server.url, title, title.startsWith('GET') ? {} : JSON_BODY)).status,
+    ];
+    // Search processes have the file open.
+    for (const title of ['POST /api/memos', ...READS])
+      expect(await ask(title)).toEqual([title, title.startsWith('POST') ? 201 : 200]);
+    lose(fileOf(server.database));
+    // Reads look every five milliseconds.
+    await sleep(10);
+    for (const title of ['POST /api/memos', ...READS, ...WRITES, 'GET /health/ready'])
+      expect(await ask(title)).toEqual([title, 503]);
+  });
+});
+
+describe('a second service', () => {
+  let folder: string;
+  let first: Running;
+  const start = (file: string, environment: Environment = {}): Running =>
+    compiled.run('server.js', [], { PORT: '0', SCHEMA_DIR: SCHEMA, DATABASE_URL: `sqlite:${file}`, ...environment });
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'second-'));
+    first = start(join(folder, 'records.db'));
+    await urlOf(first);
+  });
+
+  test.each<[string, (from: string, to: string) => void, RegExp]>([
+    ['the same name', () => undefined, /records\.db is served by another process; one process serves an SQLite file/],
+    ['a symbolic link', symlinkSync, /link\.db is served by another process/],
+    ['a hard link', linkSync, /link\.db is in use under another name, a hard link; stop the other process\. Nothing/],
+  ])('is refused by %s, and starts once the first has ended', async (what, link, message) => {
+    const file = join(folder, what === 'the same name' ? 'records.db' : 'link.db');
+    link(join(folder, 'records.db'), file);
+    const second = start(file);
+    expect(await second.ended).toBe(1);
+    expect([second.out(), second.err()]).toEqual(['', expect.stringMatching(message)]);
+    // A command may use the file beside it.
+    const copy = compiled.run('engine/cli.js', ['backup', join(folder, 'copy.db')], {
+      DATABASE_URL: `sqlite:${join(folder, 'records.db')}`,
+    });
+    expect(await copy.ended).toBe(0);
+    first.child.kill('SIGKILL');
+    await first.ended;
+    await urlOf(start(file));
+  });
+});
+
+test('a file below a folder that takes none is refused', async () => {
+  const service = compiled.run('server.js', [], { SCHEMA_DIR: SCHEMA, DATABASE_URL: 'sqlite:/proc/x/y/records.db' });
+  expect(await service.ended).toBe(1);
+  expect(service.err()).toMatch(/The database \/proc\/x\/y\/records\.db cannot be opened \(ENOENT/);
+});
+
+test('READ_URL beside an SQLite file is refused', async () => {
+  const READ_URL = 'postgres://127.0.0.1:1/records';
+  const file = join(mkdtempSync(join(tmpdir(), 'read-')), 'records.db');
+  const service = compiled.run('server.js', [], { SCHEMA_DIR: SCHEMA, DATABASE_URL: `sqlite:${file}`, READ_URL });
+  expect(await service.ended).toBe(1);
+  expect(service.err()).toContain('READ_URL names replicas of a PostgreSQL database; an SQLite file has none');
+});
+
+test.each([
+  ['sqlite://data/x.db', 'sqlite:data/x.db or sqlite:/data/x.db'],
+  ['sqlite:///data/x.db', 'sqlite:data/x.db or sqlite:/data/x.db'],
+  ['sqlite:x.db?mode=ro', 'sqlite:x.db'],
+  ['sqlite:/data/x.db?', 'sqlite:/data/x.db'],
+  ['sqlite:file:x.db', 'sqlite:x.db'],
+  ['sqlite:file:///data/x.db?cache=shared', 'sqlite:data/x.db or sqlite:/data/x.db'],
+])('DATABASE_URL=%s: did you mean %s?', (url, meant) => {
+  expect(() => readSettings({ DATABASE_URL: url })).toThrow(
+    `DATABASE_URL is "${url}"; expected sqlite: and the path of a file, like sqlite:data/records.db, or postgres://USER:PASSWORD@HOST:PORT/DATABASE; did you mean ${meant}?`,
+  );
+});
