@@ -27,6 +27,7 @@ type Reason = keyof typeof reasons;
 export const SHORTAGES = {
   connections: 'the database server takes no more connections',
   locks: 'another transaction keeps rows or tables locked',
+  searches: 'a search process ended before its search',
   lag: 'a replica lags behind the primary',
 } as const;
 export type Shortage = keyof typeof SHORTAGES;
@@ -41,6 +42,7 @@ export class Unavailable extends Problem {
   }
 
   get shortage(): Shortage | undefined {
+    if (this.reason === 'cutOff') return 'searches';
     return this.reason === 'connections' || this.reason === 'locks' ? this.reason : undefined;
   }
 }

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { type Caller, NO_CLIENT } from '../../engine/edge/caller.ts';
 import { createDatabase } from '../../engine/storage/database.ts';
 import type { Driver } from '../../engine/storage/driver.ts';
@@ -111,6 +112,28 @@ describe('a search', () => {
     await killOne();
     expect(await search).toMatchObject({ code: 'storage-busy' });
     expect(await driver.scan((reader) => reader.value(ONE, []), NO_CLIENT)).toBe(1);
+  });
+
+  it('whose process ends leaves a line in the log, and so does a write that another program locks out', async () => {
+    const lines: unknown[] = [];
+    const warn = (...line: unknown[]): void => void lines.push(line);
+    const file = join(directory, 'records.db');
+    driver = createDatabase(openSqlite(file, { statementTimeout: 600_000 }), {
+      log: { debug: warn, info: warn, warn, error: warn },
+    });
+    const search = settled(hours(NO_CLIENT));
+    await killOne();
+    await search;
+    const cause = 'a reader process ended: SIGKILL';
+    const searched = [{ database: file, cause, refusedRequests: 1 }, 'a search process ended before its search'];
+    expect(lines).toEqual([searched]);
+    const other = new Database(file);
+    other.exec('begin immediate');
+    await expect(driver.write((writer) => writer.value(ONE, []))).rejects.toMatchObject({ code: 'storage-busy' });
+    other.close();
+    const locked = { database: file, cause: 'database is locked', refusedRequests: 1 };
+    expect(lines).toEqual([searched, [locked, 'another transaction keeps rows or tables locked']]);
+    await driver.write((writer) => writer.value(ONE, []));
   });
 
   it('ends when the database is closed', async () => {

@@ -211,7 +211,8 @@ export function openLightList(file: string, onPiece: OnPiece): Snapshot {
 
 // Translates SQLite's result codes to problems. Other errors are bugs of the engine and pass unchanged.
 
-const busy = (cause: unknown): Error => unavailable('busy', cause);
+const broken = (cause: unknown): Error => unavailable('broken', cause);
+const locked = (cause: unknown): Error => unavailable('locks', cause);
 const unique = (cause: unknown): Error => new ConstraintError('unique', cause);
 const CANNOT_GROW = 'The file of the database cannot grow: its disk, a quota or a limit of the process is full';
 /** The error for cascades over 1,000 levels, each a trigger. */
@@ -224,10 +225,10 @@ const translations: Readonly<Record<string, (cause: unknown) => unknown>> = {
   SQLITE_CONSTRAINT_FOREIGNKEY: (cause) => new ConstraintError('reference', cause),
   // A third-party trigger called RAISE.
   SQLITE_CONSTRAINT_TRIGGER: (cause) => refusedByOthers(cause instanceof Error ? cause.message : '', cause),
-  SQLITE_BUSY: busy,
-  SQLITE_LOCKED: busy,
-  SQLITE_CANTOPEN: busy,
-  SQLITE_IOERR: (cause) => unavailable('broken', cause),
+  SQLITE_BUSY: locked,
+  SQLITE_LOCKED: locked,
+  SQLITE_CANTOPEN: broken,
+  SQLITE_IOERR: broken,
   // SQLite reports ENOSPC as SQLITE_FULL, but EFBIG (a limit of the process), EDQUOT and others as this code.
   SQLITE_IOERR_WRITE: (cause) => diskFull(cause, CANNOT_GROW),
   SQLITE_READONLY: (cause) => unavailable('readOnly', cause),

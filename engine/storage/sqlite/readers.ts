@@ -141,7 +141,7 @@ function startReader(file: string, timeout: number, onEnd: () => void) {
   }
 
   /** Open questions fail with the reason. */
-  function kill(reason: Error = unavailable('cutOff')): void {
+  function kill(reason: Error = unavailable('stopping')): void {
     if (gone) return;
     gone = reason;
     child.kill('SIGKILL');
