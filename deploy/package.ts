@@ -1,13 +1,12 @@
 /**
- * What `npm pack` runs before it packs: completes `dist`. The studio is built and the libraries that browsers load are
- * copied, with their licences and a bill of materials; of the declarations, those are kept that the public API needs.
+ * What `npm pack` runs before it packs: completes `dist`. What browsers load is built, with the licences of its libraries
+ * and a bill of materials; of the declarations, those are kept that the public API needs.
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, cpSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import * as api from '../engine/index.ts';
-import { ASSETS } from '../engine/pages/page.ts';
 import { buildStudio } from './studio.ts';
 
 interface Manifest {
@@ -25,17 +24,6 @@ const posix = (path: string): string => path.replaceAll('\\', '/');
 
 const tsc = (...options: readonly string[]): void =>
   void execFileSync(process.execPath, [TSC, '-p', 'tsconfig.build.json', ...options], { stdio: 'inherit' });
-
-const NAME = /^(?:@[^/]+\/)?[^/]+/;
-
-function copyAssets(engine: string): ReadonlySet<string> {
-  const folders = new Set<string>();
-  for (const [name, specifier] of Object.entries(ASSETS)) {
-    copyFileSync(require.resolve(specifier), join(engine, 'pages', name));
-    folders.add(join('node_modules', NAME.exec(specifier)?.[0] ?? specifier));
-  }
-  return folders;
-}
 
 /** What is copied keeps its licences. */
 function writeLicences(dist: string, folders: Iterable<string>): void {
@@ -96,9 +84,8 @@ async function complete(dist: string): Promise<void> {
   declare(dist);
   writeModule(engine);
   const { libraries } = await buildStudio(join(dist, 'studio'));
-  const loaded = new Set([...copyAssets(engine), ...libraries]);
-  writeLicences(dist, loaded);
-  writeBill(dist, loaded);
+  writeLicences(dist, libraries);
+  writeBill(dist, libraries);
 }
 
 /** Without an argument, `dist` is made anew; otherwise what the compiler has made there is completed. */

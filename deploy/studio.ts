@@ -1,11 +1,17 @@
-/** Builds the studio into `dist/studio`, unless what is there was built from the same sources. */
+/**
+ * Builds what browsers load into `dist/studio`, unless what is there was built from the same sources: the studio, and in
+ * `pages` the files of the reference.
+ */
 import { createHash } from 'node:crypto';
 import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { build, type Metafile } from 'esbuild';
+import { ASSETS } from '../engine/pages/page.ts';
 
 const SOURCES = 'studio';
+const PAGES = 'engine/pages/public';
+const LIBRARY_FILES = Object.values(ASSETS).map((name) => `node_modules/${name}`);
 const MANIFEST = 'studio.json';
 /** The script that the page starts, and the one that it imports once it runs. */
 const [ENTRY, MAIN] = ['start.ts', 'main.tsx'];
@@ -23,7 +29,10 @@ interface StudioBuild {
 }
 
 function digest(): string {
-  const files = [...globSync(`${SOURCES}/**/*.{ts,tsx,json}`, { exclude: ['**/node_modules/**'] })].toSorted();
+  const files = [
+    ...globSync(`${SOURCES}/**/*.{ts,tsx,json}`, { exclude: ['**/node_modules/**'] }).toSorted(),
+    ...globSync(`${PAGES}/*`).toSorted(),
+  ];
   const hash = createHash('sha256');
   for (const file of [...files, 'package-lock.json', 'deploy/studio.ts'])
     hash.update(`${file}\0`).update(readFileSync(file)).update('\0');
@@ -58,10 +67,13 @@ export async function buildStudio(folder = 'dist/studio'): Promise<StudioBuild> 
     logLevel: 'warning',
   });
   const made = { sources, ...entryOf(metafile), libraries: librariesIn(metafile) };
+  const pages = [...globSync(`${PAGES}/*`), ...LIBRARY_FILES];
   // A service that starts meanwhile finds all of the old files or all of the new ones.
   mkdirSync(dirname(folder), { recursive: true });
   const fresh = mkdtempSync(`${folder}-`);
   for (const { path, contents } of outputFiles) writeCompressed(join(fresh, nameOf(path)), contents);
+  mkdirSync(join(fresh, 'pages'));
+  for (const file of pages) writeCompressed(join(fresh, 'pages', nameOf(file)), readFileSync(file));
   writeFileSync(join(fresh, MANIFEST), JSON.stringify(made));
   try {
     rmSync(folder, { recursive: true, force: true });
@@ -96,9 +108,8 @@ function entryOf({ outputs }: Metafile): Pick<StudioBuild, 'entry' | 'preload'> 
 }
 
 function librariesIn({ inputs }: Metafile): readonly string[] {
-  const folders = Object.keys(inputs).flatMap(
-    (path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0] ?? [],
-  );
+  const files = [...Object.keys(inputs), ...Object.values(ASSETS).map((name) => `node_modules/${name}`)];
+  const folders = files.flatMap((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(path)?.[0] ?? []);
   return [...new Set(folders)].toSorted();
 }
 

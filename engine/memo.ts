@@ -1,4 +1,5 @@
-/** Memoization by object or string, and lazy loading. */
+/** Memoization by object or string, lazy loading, and long work in turns. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
 /** Calls `work` once for each first argument, and keeps the result while that object is referenced. */
 export function memoized<K extends object, A extends readonly unknown[], T>(
@@ -34,6 +35,22 @@ const MAX_SHAPES = 1000;
 export function createShapeCache<Q, C>(compile: (query: Q) => C): (shape: string, query: Q) => C {
   const known = createCache<C>(MAX_SHAPES);
   return (shape, query) => known(shape, () => compile(query));
+}
+
+/** Long work that yields where others may be served; the value that it returns is the result. */
+export type Turns<T> = Generator<undefined, T>;
+
+/** Milliseconds of work between turns of others. */
+const TURN = 5;
+
+export async function inTurns<T>(work: Turns<T>): Promise<T> {
+  let end = performance.now() + TURN;
+  for (let step = work.next(); ; step = work.next()) {
+    if (step.done === true) return step.value;
+    if (performance.now() < end) continue;
+    await nextTurn();
+    end = performance.now() + TURN;
+  }
 }
 
 /** Loads at the first call; after a failure, the next call tries again. */

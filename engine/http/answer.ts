@@ -21,9 +21,15 @@ export type HeaderMap = Readonly<Record<string, string>>;
 export interface Answer {
   readonly status: number;
   readonly headers: HeaderMap;
-  /** A string is sent whole, an iterable in chunks; undefined: no content. */
-  readonly body: string | AsyncIterable<string> | undefined;
+  /** A string is sent whole, a buffer as it is, an iterable in chunks; undefined: no content. */
+  readonly body: string | Buffer | AsyncIterable<string> | undefined;
 }
+
+export const redirection = (location: string): Answer => ({
+  status: 308,
+  headers: { Location: location, 'Content-Length': '0' },
+  body: undefined,
+});
 
 const JSON_CONTENT: HeaderMap = { 'Content-Type': JSON_TYPE };
 
@@ -241,14 +247,14 @@ export async function send(
   drainBody(request);
   try {
     const coding = codingOf(request, body);
-    const coded = body === undefined || coding === undefined ? body : compressed(body, coding);
-    const content = typeof body === 'string' && typeof coded === 'object' ? await buffer(coded) : coded;
+    const coded = body === undefined || Buffer.isBuffer(body) || coding === undefined ? body : compressed(body, coding);
+    const content = typeof body === 'string' && isStreamed(coded) ? await buffer(coded) : coded;
     if (isOver(response)) return discard(body);
     if (coding !== undefined) {
       head['Content-Encoding'] = coding;
       if (headers['ETag'] !== undefined) head['ETag'] = codedTag(headers['ETag'], coding);
     }
-    if (typeof content === 'object' && !Buffer.isBuffer(content)) {
+    if (isStreamed(content)) {
       response.writeHead(status, head);
       await sendPieces(request, response, content, awaitReader);
     } else {
@@ -269,8 +275,11 @@ export async function send(
 const isOver = ({ destroyed, headersSent, writableEnded }: ServerResponse): boolean =>
   destroyed || headersSent || writableEnded;
 
+const isStreamed = (body: Answer['body'] | Transform): body is AsyncIterable<string> | Transform =>
+  typeof body === 'object' && !Buffer.isBuffer(body);
+
 async function discard(body: Answer['body']): Promise<void> {
-  if (typeof body === 'object') await body[Symbol.asyncIterator]().return?.();
+  if (isStreamed(body)) await body[Symbol.asyncIterator]().return?.();
 }
 
 async function sendPieces(
@@ -304,7 +313,8 @@ const BROTLI = { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_LG
 const MIN_COMPRESSED = 2048;
 
 function codingOf({ headers }: IncomingMessage, body: Answer['body']): Coding | undefined {
-  if (body === undefined || (typeof body === 'string' && body.length < MIN_COMPRESSED)) return undefined;
+  if (body === undefined || Buffer.isBuffer(body) || (typeof body === 'string' && body.length < MIN_COMPRESSED))
+    return undefined;
   return acceptedCoding(String(headers['accept-encoding'] ?? ''));
 }
 

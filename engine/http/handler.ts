@@ -95,6 +95,10 @@ export function createHandler(routesOf: (request: IncomingMessage) => RoutesByRo
   const reply = (answer: Answer, request: IncomingMessage, response: ServerResponse): Promise<void> =>
     answers.send(request, response, answer, sending);
 
+  /** Without the headers of records: pages have their own. */
+  const sendPage = (answer: Answer, request: IncomingMessage, response: ServerResponse): Promise<void> =>
+    answers.send(request, response, answer, { ...sending, headOf: () => ({}) });
+
   const handler: Handler = (request, response, next) => {
     const { path } = targetOf(request);
     if (next !== undefined && !roots.some((root) => isBelow(path, root))) return next();
@@ -119,7 +123,19 @@ export function createHandler(routesOf: (request: IncomingMessage) => RoutesByRo
   const problemOf = (error: unknown, requestId: string): Problem => answers.problemFor(error, requestId, log);
   return {
     handler,
-    host: { watch: watch ?? UNWATCHED, addressOf, admit, admitAgent, limit, cors, notFound, reply, problemOf, refuse },
+    host: {
+      watch: watch ?? UNWATCHED,
+      addressOf,
+      admit,
+      admitAgent,
+      limit,
+      cors,
+      notFound,
+      reply,
+      sendPage,
+      problemOf,
+      refuse,
+    },
   };
 }
 

@@ -1,5 +1,6 @@
 /** The components of an OpenAPI document, created at the first reference. */
 import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
+import type { Turns } from '../memo.ts';
 
 type Section = 'schemas' | 'parameters' | 'headers' | 'responses' | 'examples';
 
@@ -10,7 +11,7 @@ export interface Components {
   nameOf(kind: string, thing: string, wanted: string): string;
   use(section: Section, thing: string, wanted: string, make: () => JsonObject): JsonObject;
   /** The paths and the components that they use, in the form of the profile. */
-  withPaths(paths: JsonObject): { readonly paths: JsonObject; readonly components: JsonObject };
+  withPaths(paths: JsonObject): Turns<{ readonly paths: JsonObject; readonly components: JsonObject }>;
 }
 
 export function createComponents(isSimple: boolean): Components {
@@ -41,13 +42,20 @@ export function createComponents(isSimple: boolean): Components {
       }
       return { $ref: `#/components/${section}/${name}` };
     },
-    withPaths: (paths) => {
+    *withPaths(paths) {
       const all = Object.fromEntries([...made].map(([section, known]) => [section, Object.fromEntries(known)]));
       if (!isSimple) return { paths, components: all };
       const { schemas = {}, examples: _, ...others } = all;
-      const [simplePaths, components] = [simplified(paths), simplified(others)];
-      const used = simpleSchemas(schemas, { simplePaths, components });
-      return { paths: simplePaths, components: { ...components, schemas: used } };
+      const components = simplified(others);
+      const referred = new Set(namesIn(components));
+      const simplePaths: Record<string, JsonValue> = {};
+      for (const [path, methods] of Object.entries(paths)) {
+        yield;
+        const simple = simplified(membersOf(methods));
+        simplePaths[path] = simple;
+        for (const name of namesIn(simple)) referred.add(name);
+      }
+      return { paths: simplePaths, components: { ...components, schemas: yield* simpleSchemas(schemas, referred) } };
     },
   };
 }
@@ -144,8 +152,8 @@ function simpleSchema(schema: JsonObject): JsonObject {
 const simpleProperty = (schema: JsonValue): JsonObject | undefined =>
   JSON.stringify(schema) === '{"not":{}}' ? undefined : simpleSchema(membersOf(schema));
 
-/** The schemas that `users` refers to, without properties that refer to an enclosing schema. */
-function simpleSchemas(schemas: JsonObject, users: JsonObject): JsonObject {
+/** The schemas that `users` name, without properties that refer to an enclosing schema. */
+function* simpleSchemas(schemas: JsonObject, users: Iterable<string>): Turns<JsonObject> {
   const done = new Map<string, JsonObject>();
   const open = new Set<string>();
   const schemaOf = (name: string): JsonObject => {
@@ -153,15 +161,17 @@ function simpleSchemas(schemas: JsonObject, users: JsonObject): JsonObject {
     if (known !== undefined) return simpleSchema(membersOf(known));
     return { ...schemaOf(name.slice(0, -OR_NULL.length)), nullable: true };
   };
-  const visit = (name: string): void => {
+  function* visit(name: string): Turns<void> {
+    yield;
     open.add(name);
     const { required, properties, ...rest } = schemaOf(name);
-    const kept = mapped(membersOf(properties), (value) => {
+    const kept: Record<string, JsonValue> = {};
+    for (const [key, value] of Object.entries(membersOf(properties))) {
       const referred = namesIn(value);
-      if (referred.some((one) => open.has(one))) return undefined;
-      for (const one of referred) if (!done.has(one)) visit(one);
-      return value;
-    });
+      if (referred.some((one) => open.has(one))) continue;
+      for (const one of referred) if (!done.has(one)) yield* visit(one);
+      kept[key] = value;
+    }
     const left = listOf(required).filter((key) => String(key) in kept);
     done.set(name, {
       ...rest,
@@ -169,8 +179,8 @@ function simpleSchemas(schemas: JsonObject, users: JsonObject): JsonObject {
       ...(properties === undefined ? {} : { properties: kept }),
     });
     open.delete(name);
-  };
-  for (const name of namesIn(users)) if (!done.has(name)) visit(name);
+  }
+  for (const name of users) if (!done.has(name)) yield* visit(name);
   return Object.fromEntries(done);
 }
 

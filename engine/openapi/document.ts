@@ -1,5 +1,6 @@
 /** The OpenAPI document of a Model, from the table of operations. */
 import type { JsonObject, JsonValue } from '../json/json.ts';
+import type { Turns } from '../memo.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { defaultPath, capitalized, snakeCase } from '../names.ts';
 import {
@@ -35,7 +36,7 @@ export const PROFILES = ['full', 'simple'] as const;
 export type Profile = (typeof PROFILES)[number];
 
 /** `base`: the URL of the service, without a trailing slash. */
-export function createDocument(model: Model, about: About, profile: Profile = 'full', base = ''): JsonObject {
+export function* documentTurns(model: Model, about: About, profile: Profile = 'full', base = ''): Turns<JsonObject> {
   const { title, version, dialects = [], guarded = false } = about;
   const isSimple = profile === 'simple';
   const parts = createComponents(isSimple);
@@ -43,9 +44,12 @@ export function createDocument(model: Model, about: About, profile: Profile = 'f
   // Types with paths come first, so that their schemas get the types' names.
   for (const { name } of served) parts.nameOf('schemas', `record ${name}`, name);
   const root = isSimple ? '' : API;
-  const { paths, components } = parts.withPaths(
-    Object.fromEntries(served.flatMap((type) => pathsOf(type, root, parts))),
-  );
+  const written: Record<string, JsonObject> = {};
+  for (const type of served) {
+    yield;
+    for (const [path, methods] of pathsOf(type, root, parts)) written[path] = methods;
+  }
+  const { paths, components } = yield* parts.withPaths(written);
   return {
     openapi: isSimple ? '3.0.3' : '3.1.0',
     info: {

@@ -260,7 +260,7 @@ function requireMatch(expected: string | undefined, tag: string): void {
 }
 
 /** The strong tag of a representation. For lists, `text` includes total and links. */
-export const entityTag = (text: string): string => `"${hash('sha1', text, 'base64url')}"`;
+export const entityTag = (text: string | Buffer): string => `"${hash('sha1', text, 'base64url')}"`;
 
 export const tagOf = ({ preconditions }: RecordType, json: string): string | undefined =>
   preconditions === 'off' ? undefined : entityTag(json);

@@ -3,6 +3,7 @@ import { byName, describeField, describeRelation, describeType } from '../descri
 import { API_ROOT } from '../http/routes.ts';
 import { integer } from '../field-types/integer.ts';
 import { isObject, type JsonObject } from '../json/json.ts';
+import type { Turns } from '../memo.ts';
 import {
   type Field,
   labelAmong,
@@ -32,20 +33,29 @@ const LIMITS = [
 export type RequestLimits = Pick<Settings, (typeof LIMITS)[number]>;
 
 /** Equal for all clients with equal rights. `prefix`: the path of the service. */
-export function modelDocument(
+export function* modelDocument(
   model: Model,
   rights: Rights,
   about: { readonly limits: RequestLimits; readonly title: string; readonly version: string },
   prefix: string,
-): JsonObject {
+): Turns<JsonObject> {
   const types = [...seenModel(model, rights).types.values()];
-  const listed = types.filter(({ operations }) => operations.has('list')).map(chainsFrom);
+  const listed: Chains[] = [];
+  for (const type of types) {
+    yield;
+    if (type.operations.has('list')) listed.push(chainsFrom(type));
+  }
+  const entries: JsonObject[] = [];
+  for (const type of types) {
+    yield;
+    entries.push(typeEntry(type, model, rights, listed));
+  }
   return {
     title: about.title,
     version: about.version,
     api: prefix + API_ROOT.slice(0, -1),
     limits: Object.fromEntries(LIMITS.map((name) => [name, about.limits[name]])),
-    types: types.map((type) => typeEntry(type, model, rights, listed)),
+    types: entries,
   };
 }
 

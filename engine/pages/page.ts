@@ -1,8 +1,5 @@
-/** HTML templates, page layout, security policy, static files. */
-import { existsSync } from 'node:fs';
-import { join } from 'node:path';
+/** HTML templates, page layout, security policy. */
 import type { IRouter, RequestHandler } from 'express';
-import { PACKAGE_FOLDER } from '../process.ts';
 import { Problem } from '../problem.ts';
 
 export interface ServiceInfo {
@@ -42,6 +39,8 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 const escaped = (text: string): string => text.replace(/[&<>"']/g, (sign) => ENTITIES[sign] ?? sign);
+
+export const HTML = 'text/html; charset=utf-8';
 
 export const NO_HTML: Html = { html: '' };
 
@@ -103,23 +102,8 @@ export function readOnly(router: IRouter, path: string, ...serve: RequestHandler
   });
 }
 
-/** Files of libraries; the published package has copies beside this module. */
+/** Files of libraries that the reference loads. */
 export const ASSETS = {
   'swagger-ui.css': 'swagger-ui-dist/swagger-ui.css',
   'swagger-ui-bundle.js': 'swagger-ui-dist/swagger-ui-bundle.js',
 } as const;
-
-/** A file of ASSETS or of engine/pages/public. */
-export function sendFile(name: string): RequestHandler {
-  const copy = join(__dirname, name);
-  const library = new Map<string, string>(Object.entries(ASSETS)).get(name);
-  const file =
-    library === undefined
-      ? join(PACKAGE_FOLDER, 'engine/pages/public', name)
-      : existsSync(copy)
-        ? copy
-        : require.resolve(library);
-  return (_, response) =>
-    // The path may contain a dot folder.
-    response.sendFile(file, { dotfiles: 'allow', cacheControl: false, headers: { 'Cache-Control': 'no-cache' } });
-}

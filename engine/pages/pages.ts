@@ -1,20 +1,22 @@
 /** Start page, reference, guide, studio, and the OpenAPI document. */
 import type { IncomingMessage } from 'node:http';
-import compression from 'compression';
 import { type Request, type RequestHandler, Router } from 'express';
-import { stringify } from 'yaml';
 import type { Client } from '../access/access.ts';
-import type { Cors } from '../http/answer.ts';
+import { isPreflight, readAnswer, redirection } from '../http/answer.ts';
+import type { HostSteps } from '../http/handler.ts';
 import type { JsonObject } from '../json/json.ts';
-import { createCache, memoized } from '../memo.ts';
+import { createCache, inTurns, memoized, type Turns } from '../memo.ts';
 import type { Model } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
-import { createDocument, type Profile, PROFILES } from '../openapi/document.ts';
+import { entityTag } from '../operations/operation.ts';
+import { documentTurns, type Profile, PROFILES } from '../openapi/document.ts';
+import { jsonText, yamlText } from '../openapi/print.ts';
 import { type Fault, faultyRequest } from '../problem.ts';
 import { quote } from '../query/parameters.ts';
 import { docsPage, guidePage, llmsText } from './docs.ts';
+import { cacheOf, createFileServer, sourceOf } from './files.ts';
 import { modelDocument, type RequestLimits } from './model-document.ts';
-import { ASSETS, readOnly, sendFile, type ServiceInfo } from './page.ts';
+import { ASSETS, HTML, readOnly, type ServiceInfo } from './page.ts';
 import { startPage } from './start.ts';
 import { serveStudio, studioBuild } from './studio.ts';
 
@@ -28,27 +30,32 @@ interface PagesEngine {
   modelFor(request: IncomingMessage): Model;
   /** Throws `unauthorized`. */
   clients(): { of(request: IncomingMessage): Client };
-  readonly host: { readonly cors: Cors };
+  readonly host: Pick<HostSteps, 'cors' | 'sendPage'>;
 }
 
 /** Pages of one model differ by mount path, which clients can invent. */
 const MAX_KEPT = 50;
 
-/** `documents`: the OpenAPI document only. `before` runs before each page. */
+/** `documents`: the OpenAPI document only. `first` runs before each page. */
 export function createPages(
   options: PagesOptions,
-  { modelFor, clients, host: { cors } }: PagesEngine,
-  ...before: readonly RequestHandler[]
+  { modelFor, clients, host: { cors, sendPage } }: PagesEngine,
+  ...first: readonly RequestHandler[]
 ): { readonly pages: Router; readonly documents: Router } {
-  // The studio's scripts are compressed already.
-  const first = [...before, compression({ filter: () => true })];
   const { title, guarded, publicUrl } = options;
   const built = options.studio ? studioBuild() : undefined;
   const about = { ...options, hasStudio: built !== undefined };
   const [pages, documents] = [Router(EXACT), Router(EXACT)];
-  const textsOf = memoized((_about: object) => createCache<string>(MAX_KEPT));
+  const textsOf = memoized((_about: object) => createCache<Promise<string>>(MAX_KEPT));
   /** Caches each kind of page about the subject. */
-  const kept = (subject: object, kind: string, make: () => string): string => textsOf(subject)(kind, make);
+  const kept = (subject: object, kind: string, make: () => Promise<string>): Promise<string> =>
+    textsOf(subject)(kind, make);
+  const serveFile = createFileServer(sendPage);
+  const removeSlash: RequestHandler = (request, response) => {
+    const { path, url } = request;
+    const name = path.slice(0, -1).split('/').at(-1);
+    return sendPage(redirection(`../${name}${url.slice(path.length)}`), request, response);
+  };
 
   const serve = (router: Router, path: string, ...handlers: readonly RequestHandler[]): void => {
     readOnly(router, path, ...first, ...handlers);
@@ -64,29 +71,32 @@ export function createPages(
     ...then: readonly RequestHandler[]
   ): void =>
     serve(router, path, ...then, async (request, response) => {
+      const text = await textFor(request);
       if (guarded) response.vary('Authorization');
-      // Express would add a charset, which JSON does not have.
-      response.set('Cache-Control', 'no-cache').setHeader('Content-Type', mediaType);
-      response.send(Buffer.from(await textFor(request)));
+      const vary = response.vary('Accept-Encoding').get('Vary') ?? '';
+      const headers = { 'Cache-Control': 'no-cache', 'Content-Type': mediaType, Vary: vary };
+      await sendPage(readAnswer(cacheOf(request), text, entityTag(text), headers), request, response);
     });
 
   /** Serves the document to the same origins as records. */
-  const document = (path: string, mediaType: string, print: (document: JsonObject) => string): void => {
+  const document = (path: string, mediaType: string, print: (document: JsonObject) => Turns<string>): void => {
     const allow: RequestHandler = (request, response, next) => {
       response.set(cors.headersOf(request) ?? {});
       if (cors.varies) response.vary('Origin');
       next();
     };
     // Preflights carry no token.
-    documents.options(path, ...first, allow, ({ headers }, response, next) => {
-      if (headers['access-control-request-method'] === undefined) next();
-      else response.status(204).end();
+    documents.options(path, ...first, allow, (request, response, next) => {
+      if (!isPreflight(request)) return next();
+      return sendPage({ status: 204, headers: {}, body: undefined }, request, response);
     });
-    const textFor = (request: Request): string => {
+    const textFor = (request: Request): Promise<string> => {
       const profile = profileIn(request.url);
       const model = modelFor(request);
       const base = publicUrl || request.baseUrl;
-      return kept(model, `${path} ${profile} ${base}`, () => print(createDocument(model, about, profile, base)));
+      return kept(model, `${path} ${profile} ${base}`, async () =>
+        inTurns(print(await inTurns(documentTurns(model, about, profile, base)))),
+      );
     };
     page(path, mediaType, textFor, documents, allow);
   };
@@ -98,10 +108,10 @@ export function createPages(
   page('/', HTML, (request) => {
     const model = modelFor(request);
     const address = addressOf(request);
-    return kept(model, `/ ${address}`, () => startPage(model, about, address));
+    return kept(model, `/ ${address}`, async () => startPage(model, about, address));
   });
-  document('/openapi.json', 'application/json', (text) => JSON.stringify(text));
-  document('/openapi.yaml', 'application/yaml', (text) => stringify(text, { aliasDuplicateObjects: false }));
+  document('/openapi.json', 'application/json', jsonText);
+  document('/openapi.yaml', 'application/yaml', yamlText);
   page('/llms.txt', 'text/plain; charset=utf-8', (request) =>
     llmsText(modelFor(request), about, publicUrl || request.baseUrl),
   );
@@ -114,20 +124,22 @@ export function createPages(
     ...(guarded ? ['token.js'] : []),
     ...Object.keys(ASSETS),
   ];
-  for (const name of files) serve(pages, `/docs/${name}`, sendFile(name));
+  for (const name of files) serve(pages, `/docs/${name}`, serveFile(`pages/${name}`, 'no-cache', sourceOf(name)));
   if (options.studio) {
     const demandToken: RequestHandler = (request, _, next) => next(void clients().of(request));
-    const textFor = (request: Request): string => {
+    const textFor = async (request: Request): Promise<string> => {
       const client = clients().of(request);
       const { model, rights, tokenName } = client;
       const { baseUrl } = request;
-      const text = kept(client.seen(), baseUrl, () => JSON.stringify(modelDocument(model, rights, options, baseUrl)));
+      const text = await kept(client.seen(), baseUrl, async () =>
+        inTurns(jsonText(await inTurns(modelDocument(model, rights, options, baseUrl)))),
+      );
       return `{"token":${JSON.stringify(tokenName === null ? null : { name: tokenName })},${text.slice(1)}`;
     };
     page('/studio/model.json', 'application/json', textFor, pages, demandToken);
   }
   if (built !== undefined) {
-    serveStudio(pages, title, built, ...first);
+    serveStudio(pages, title, built, { sendPage, serveFile }, ...first);
     pages.all('/studio/', removeSlash);
   }
   pages.use(documents);
@@ -135,7 +147,6 @@ export function createPages(
 }
 
 const EXACT = { caseSensitive: true, strict: true };
-const HTML = 'text/html; charset=utf-8';
 
 const PROFILE = 'profile';
 
@@ -153,8 +164,3 @@ function profileIn(url: string): Profile {
   if (profile === undefined || faults.length > 0) throw faultyRequest('invalid-query', faults);
   return profile;
 }
-
-const removeSlash: RequestHandler = ({ path, url }, response) => {
-  const name = path.slice(0, -1).split('/').at(-1);
-  response.redirect(308, `../${name}${url.slice(path.length)}`);
-};

@@ -3,11 +3,14 @@ import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { IRouter, RequestHandler } from 'express';
-import { acceptedCoding } from '../http/answer.ts';
-import { PACKAGE_FOLDER } from '../process.ts';
-import { contentPolicy, html, layout, readOnly } from './page.ts';
+import type { HostSteps } from '../http/handler.ts';
+import { BUILT, type createFileServer } from './files.ts';
+import { contentPolicy, HTML, html, layout, readOnly } from './page.ts';
 
-const FOLDER = join(PACKAGE_FOLDER, 'dist/studio');
+interface Senders {
+  readonly sendPage: HostSteps['sendPage'];
+  readonly serveFile: ReturnType<typeof createFileServer>;
+}
 
 interface Built {
   readonly entry: string;
@@ -15,16 +18,22 @@ interface Built {
 }
 
 export function studioBuild(): Built | undefined {
-  const manifest = join(FOLDER, 'studio.json');
+  const manifest = join(BUILT, 'studio.json');
   return existsSync(manifest) ? (JSON.parse(readFileSync(manifest, 'utf8')) as Built) : undefined;
 }
 
-/** `first` runs before each response. */
-export function serveStudio(router: IRouter, title: string, built: Built, ...first: readonly RequestHandler[]): void {
-  const page = sendPage(title, built);
+/** `first` runs before each response. The names of scripts contain a hash of their content. */
+export function serveStudio(
+  router: IRouter,
+  title: string,
+  built: Built,
+  { sendPage, serveFile }: Senders,
+  ...first: readonly RequestHandler[]
+): void {
+  const page = studioPage(title, built, sendPage);
   readOnly(router, '/studio', ...first, page);
-  for (const name of readdirSync(FOLDER).filter((file) => file.endsWith('.js')))
-    readOnly(router, `/studio/${name}`, ...first, sendScript(name));
+  for (const name of readdirSync(BUILT).filter((file) => file.endsWith('.js')))
+    readOnly(router, `/studio/${name}`, ...first, serveFile(name, 'public, max-age=31536000, immutable'));
   readOnly(router, '/studio/*address', ...first, (request, response, next) => {
     // Files of a former build are no paths in the studio.
     if (FILE.test(request.path)) next('route');
@@ -47,9 +56,10 @@ const STYLE = `body { margin: 0 } @media (prefers-color-scheme: dark) { body { b
   #studio > p { margin: 4rem; font: 1rem system-ui; visibility: hidden; animation: late 0s 8s forwards }
   @keyframes late { to { visibility: visible } }`;
 
-const sendPage =
-  (title: string, { entry, preload }: Built): RequestHandler =>
-  ({ path }, response) => {
+const studioPage =
+  (title: string, { entry, preload }: Built, sendPage: Senders['sendPage']): RequestHandler =>
+  (request, response) => {
+    const { path } = request;
     // The prefix of the service is unknown; the depth below it is known.
     const root = '../'.repeat(path.split('/').length - 2) || './';
     const nonce = randomBytes(16).toString('base64');
@@ -67,22 +77,12 @@ const sendPage =
           >The studio needs JavaScript. <a href="${root}docs">The reference</a> lists the requests behind it.</noscript
         >`,
     });
-    // A nonce is valid for one response.
-    response.set({ 'Content-Security-Policy': policyWith(nonce), 'Cache-Control': 'no-store' });
-    response.type('html').send(page);
-  };
-
-const EXTENSIONS = { br: '.br', gzip: '.gz' } as const;
-
-/** Names contain a content hash; the build has compressed the files. */
-const sendScript =
-  (name: string): RequestHandler =>
-  (request, response, next) => {
-    const coding = acceptedCoding(request.get('accept-encoding'));
-    const file = join(FOLDER, name + (coding === undefined ? '' : EXTENSIONS[coding]));
-    // The studio has been rebuilt since the service started.
-    if (!existsSync(file)) return next('route');
-    if (coding !== undefined) response.set('Content-Encoding', coding);
-    response.vary('Accept-Encoding').type('text/javascript; charset=utf-8');
-    response.sendFile(file, { dotfiles: 'allow', immutable: true, maxAge: '365d' }, next);
+    const headers = {
+      'Content-Type': HTML,
+      'Content-Security-Policy': policyWith(nonce),
+      // A nonce is valid for one response.
+      'Cache-Control': 'no-store',
+      Vary: 'Accept-Encoding',
+    };
+    return sendPage({ status: 200, headers, body: page }, request, response);
   };

@@ -3,8 +3,7 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import { isGuarded } from '../access/access.ts';
 import type { Engine, EngineSettings } from '../engine.ts';
 import type { Handler } from '../http/handler.ts';
-import { refusesVersion, UNEMBEDDED } from '../http/answer.ts';
-import { drainBody } from '../http/request.ts';
+import { redirection, refusesVersion, UNEMBEDDED } from '../http/answer.ts';
 import { lazy } from '../memo.ts';
 import { VERSION } from '../process.ts';
 import { createPages } from '../pages/pages.ts';
@@ -22,14 +21,15 @@ export function createApp(engine: Engine, settings: EngineSettings): Express {
   const app = newApp();
   app.use(prepare(engine));
   // Probes have no rate limit.
-  readOnly(app, '/health/live', (_, response) => void response.set(TEXT).send('live\n'));
-  readOnly(app, '/health/ready', async (_, response) => {
+  readOnly(app, '/health/live', (request, response) =>
+    host.sendPage({ status: 200, headers: TEXT, body: 'live\n' }, request, response),
+  );
+  readOnly(app, '/health/ready', async (request, response) => {
     const { isReady, says } = await readinessOf(engine);
-    response.status(isReady ? 200 : 503);
-    response.set(TEXT).send(`${says}\n`);
+    await host.sendPage({ status: isReady ? 200 : 503, headers: TEXT, body: `${says}\n` }, request, response);
   });
   app.use(host.limit);
-  app.use(asterisk);
+  app.use(asterisk(engine));
   readOnly(app, '/metrics', ...metrics(engine));
   if (settings.mcp) app.all(AGENTS, agents(engine, settings));
   app.use(createPages(aboutService(settings, settings.mcp), engine).pages);
@@ -48,7 +48,7 @@ export function createMounted(
   const first = [prepare(engine), engine.host.limit];
   if (which === 'agents') app.all(AGENTS, ...first, agents(engine, settings));
   else {
-    if (which === 'pages') app.get('/', addSlash);
+    if (which === 'pages') app.get('/', addSlash(engine));
     if (which === 'pages' && engine.metrics) readOnly(app, '/metrics', ...first, ...metrics(engine));
     app.use(createPages(aboutService(settings, false), engine, ...first)[which]);
   }
@@ -68,11 +68,15 @@ export function createMounted(
 }
 
 /** Without the slash, the start page's relative links would miss the mount path. */
-const addSlash: RequestHandler = ({ baseUrl, originalUrl }, response, next) => {
-  const [path = '', ...query] = originalUrl.split('?');
-  if (baseUrl === '' || path.endsWith('/')) next();
-  else response.redirect(308, [`${baseUrl.split('/').at(-1)}/`, ...query].join('?'));
-};
+const addSlash =
+  ({ host }: Engine): RequestHandler =>
+  (request, response, next) => {
+    const { baseUrl, originalUrl } = request;
+    const [path = '', ...query] = originalUrl.split('?');
+    if (baseUrl === '' || path.endsWith('/')) return next();
+    const location = [`${baseUrl.split('/').at(-1)}/`, ...query].join('?');
+    return host.sendPage(redirection(location), request, response);
+  };
 
 function newApp(): Express {
   const app = express();
@@ -99,13 +103,8 @@ const SECURITY_HEADERS = {
 } as const;
 
 const prepare =
-  ({ host, awaitReader, isDraining }: Engine): RequestHandler =>
+  ({ host }: Engine): RequestHandler =>
   (request, response, next) => {
-    response.once('prefinish', () => {
-      drainBody(request);
-      awaitReader(request, response);
-    });
-    if (isDraining()) response.shouldKeepAlive = false;
     response.set(SECURITY_HEADERS);
     host.watch(request, response, () => {
       host.admit(request);
@@ -114,10 +113,13 @@ const prepare =
   };
 
 /** `OPTIONS *` asks about the whole server (RFC 9110, 9.3.7). */
-const asterisk: RequestHandler = ({ url }, response, next) => {
-  if (url === '*') response.status(204).set('Allow', 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS').end();
-  else next();
-};
+const asterisk =
+  ({ host }: Engine): RequestHandler =>
+  (request, response, next) => {
+    if (request.url !== '*') return next();
+    const headers = { Allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' };
+    return host.sendPage({ status: 204, headers, body: undefined }, request, response);
+  };
 
 /** Loads the SDK, which takes 100 ms, on the first request. */
 function agents(engine: Engine, settings: EngineSettings): RequestHandler {
@@ -133,7 +135,7 @@ const answerErrors =
   };
 
 /** Metrics name every type, so they require a token that can read all types. */
-const metrics = ({ metrics: kept, model, modelFor }: Engine): readonly RequestHandler[] => [
+const metrics = ({ metrics: kept, model, modelFor, host }: Engine): readonly RequestHandler[] => [
   (request, _, next) => {
     if (kept === undefined) throw new Problem('path-not-found', 'METRICS is off; METRICS=on turns it on');
     const readable = modelFor(request).types.size;
@@ -143,8 +145,8 @@ const metrics = ({ metrics: kept, model, modelFor }: Engine): readonly RequestHa
     if (readable < model.types.size) throw new Problem('forbidden', message);
     next();
   },
-  async (_, response) => {
-    const text = Buffer.from((await kept?.text()) ?? '');
-    response.set({ ...UNCACHED, 'Content-Type': kept?.contentType ?? '' }).send(text);
+  async (request, response) => {
+    const headers = { ...UNCACHED, 'Content-Type': kept?.contentType ?? '' };
+    await host.sendPage({ status: 200, headers, body: await kept?.text() }, request, response);
   },
 ];

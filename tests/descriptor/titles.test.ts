@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { labelAmong, type Model } from '../../engine/model/model.ts';
 import { didYouMean, pluralOf, titleFrom } from '../../engine/names.ts';
-import { createDocument } from '../../engine/openapi/document.ts';
+import { createDocument } from '../support/document.ts';
 import { loadModel } from '../support/model.ts';
 
 test.each([

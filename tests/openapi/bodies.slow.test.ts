@@ -2,7 +2,7 @@
 import { checkSchema } from '../../engine/check.ts';
 import type { JsonObject } from '../../engine/json/json.ts';
 import { type RecordType, wholeBody } from '../../engine/model/model.ts';
-import { createDocument } from '../../engine/openapi/document.ts';
+import { createDocument } from '../support/document.ts';
 import { limitsOf } from '../../engine/suite/samples.ts';
 import { changeExample, creationExample, recordExample } from '../../engine/openapi/examples.ts';
 import { schemasOf } from '../support/openapi/schemas.ts';

@@ -1,6 +1,6 @@
 import { isObject, type JsonObject, type JsonValue } from '../../engine/json/json.ts';
 import type { Model } from '../../engine/model/model.ts';
-import { createDocument } from '../../engine/openapi/document.ts';
+import { createDocument } from '../support/document.ts';
 import { type ProblemCode, problemKinds } from '../../engine/problem.ts';
 import { loadModel } from '../support/model.ts';
 import { schemasOf } from '../support/openapi/schemas.ts';

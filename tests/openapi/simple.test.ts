@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../engine/json/json.ts';
-import { createDocument } from '../../engine/openapi/document.ts';
+import { createDocument } from '../support/document.ts';
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { exchange } from '../support/exchange.ts';
 import { loadModel } from '../support/model.ts';

@@ -2,6 +2,7 @@
 import { ALL_RIGHTS } from '../../engine/model/rights.ts';
 import { readSettings } from '../../engine/settings/settings.ts';
 import { modelDocument } from '../../engine/pages/model-document.ts';
+import { atOnce } from '../support/document.ts';
 import { exchange } from '../support/exchange.ts';
 import { loadModel } from '../support/model.ts';
 import { fixtureSchemas } from '../support/schemas.ts';
@@ -17,7 +18,7 @@ interface Entry {
 const ABOUT = { title: 'Records', version: '1', limits: readSettings({}) };
 
 function documentOf(directory: string): Readonly<Record<string, Entry>> {
-  const { types } = modelDocument(loadModel(directory), ALL_RIGHTS, ABOUT, '');
+  const { types } = atOnce(modelDocument(loadModel(directory), ALL_RIGHTS, ABOUT, ''));
   return Object.fromEntries((types as unknown as readonly Entry[]).map((type) => [type.type, type]));
 }
 

@@ -1,8 +1,13 @@
 /** The pages without a browser: media types, headers, caching, and what becomes of faults. */
+import { statSync } from 'node:fs';
 import { parse } from 'yaml';
+import { buildStudio } from '../../deploy/studio.ts';
 import { exchange } from '../support/exchange.ts';
-import { useServer } from '../support/server.ts';
+import { until } from '../support/leaving.ts';
+import { closed, dial } from '../support/raw.ts';
+import { startTestServer, useServer } from '../support/server.ts';
 
+beforeAll(async () => void (await buildStudio()));
 const server = useServer({ settings: { title: '<b>Shop</b> & more' } });
 
 const HTML = 'text/html; charset=utf-8';
@@ -41,7 +46,8 @@ describe.each(PAGES)('%s', (path, type) => {
   test('is compressed for a client that accepts it', async () => {
     const plain = await exchange(server.url, `GET ${path}`);
     const small = await fetch(server.url + path, { headers: { 'accept-encoding': 'gzip' } });
-    expect([small.headers.get('content-encoding'), await small.text()]).toEqual(['gzip', plain.text]);
+    const coding = plain.text.length < 2048 ? null : 'gzip';
+    expect([small.headers.get('content-encoding'), await small.text()]).toEqual([coding, plain.text]);
   });
 
   test.each(['POST', 'PUT', 'DELETE'])('refuses %s', async (method) => {
@@ -99,4 +105,55 @@ test.each(['reading', 'writing', 'problems'])('GET /docs/clients has the part "%
   expect(text).toContain(`<h1 id="${part}">`);
   expect(text).not.toContain('127.0.0.1:3000');
   expect(text).not.toContain('.md');
+});
+
+test.each([
+  '/docs/swagger-ui-bundle.js',
+  '/docs/swagger-ui.css',
+  '/openapi.json',
+  '/openapi.yaml',
+  '/studio/model.json',
+])('a client that never reads %s is counted, and cut off', async (path) => {
+  await using own = await startTestServer({ settings: { slowReaderTimeout: 1000 } });
+  const socket = await dial(own.url);
+  const length = Number((await exchange(own.url, `HEAD ${path}`)).headers['content-length']);
+  // More than the operating system keeps of a connection.
+  const count = Math.ceil(40_000_000 / length);
+  socket.pause().write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`.repeat(count));
+  // Requests that wait count little.
+  await until(() => own.budget.used > 0 && own.budget.kept.size > 0);
+  await until(() => own.budget.used === 0);
+  socket.resume();
+  await closed(socket);
+});
+
+test.each(['/openapi.json', '/openapi.yaml', '/openapi.json?profile=simple', '/studio/model.json'])(
+  'others are served while %s of many types is made',
+  async (path) => {
+    await using own = await startTestServer({ schemaDirectory: 'tests/fixtures/erp' });
+    const answered: string[] = [];
+    const get = async (what: string): Promise<void> => {
+      expect((await exchange(own.url, `GET ${what}`)).status).toBe(200);
+      answered.push(what);
+    };
+    await Promise.all([get(path), get('/health/live')]);
+    expect(answered).toEqual(['/health/live', path]);
+  },
+);
+
+test('files are compressed by the build, and all readers share one copy', async () => {
+  const file = '/docs/swagger-ui-bundle.js';
+  for (const [coding, extension] of [
+    ['br', '.br'],
+    ['gzip', '.gz'],
+  ] as const) {
+    const headers = { 'accept-encoding': coding };
+    const { status, headers: sent } = await exchange(server.url, `HEAD ${file}`, { headers });
+    const { size } = statSync(`dist/studio/pages/swagger-ui-bundle.js${extension}`);
+    expect([status, sent['content-encoding'], sent['content-length']]).toEqual([200, coding, String(size)]);
+    const again = await exchange(server.url, `GET ${file}`, {
+      headers: { ...headers, 'if-none-match': `${sent.etag}` },
+    });
+    expect([again.status, again.headers.etag]).toEqual([304, sent.etag]);
+  }
 });

@@ -1,6 +1,6 @@
 /** What public linters say of the OpenAPI documents. */
 import type { JsonObject } from '../../../engine/json/json.ts';
-import { createDocument } from '../../../engine/openapi/document.ts';
+import { createDocument } from '../../support/document.ts';
 import { loadModel } from '../../support/model.ts';
 import { lint } from './linters.ts';
 
