@@ -11,7 +11,13 @@ import { lateStatement } from '../unavailable.ts';
 import { numbered, postgresDialect } from './dialect.ts';
 import { abortedBefore, isCancelled, isConnectionLost, isDividedByZero, isSilent, isStale, silent } from './errors.ts';
 import { POSITION } from './replicas.ts';
-import { ACQUIRE_TIMEOUT_MS, POLL_INTERVAL_MS, SOCKET_TIMEOUT_MARGIN_MS } from './tuning.ts';
+import {
+  ACQUIRE_TIMEOUT_MS,
+  MAX_KEPT_CHARS,
+  MAX_PREPARED_CHARS,
+  POLL_INTERVAL_MS,
+  SOCKET_TIMEOUT_MARGIN_MS,
+} from './tuning.ts';
 
 export interface Answered {
   readonly rows: readonly Row[];
@@ -216,6 +222,7 @@ const PARSERS: ReadonlyMap<number, Parse> = new Map<number, Parse>([
 
 interface Compiled {
   readonly text: string;
+  /** Empty if the text is too long to be kept by the server. */
   readonly name: string;
   /** Parsers of its columns: the server refuses the statement if the tables have changed. */
   columns: readonly Parse[] | undefined;
@@ -228,15 +235,41 @@ function compile(statement: Statement): Compiled {
   if (known) return known;
   const text = numbered(statement.sql);
   // A name must mean the same SQL in all instances that share a pooler.
-  const name = `s${createHash('sha256').update(text).digest('base64url').slice(0, 22)}`;
+  const hash = createHash('sha256').update(text).digest('base64url').slice(0, 22);
+  const name = text.length > MAX_PREPARED_CHARS ? '' : `s${hash}`;
   const fresh = { text, name, columns: undefined };
   compiled.set(statement, fresh);
   return fresh;
 }
 
 interface ParsedNames {
-  readonly parsedStatements: Readonly<Record<string, string>>;
+  readonly parsedStatements: Record<string, string>;
   readonly submittedNamedStatements: Record<string, string>;
+  close(statement: { readonly type: 'S'; readonly name: string }): void;
+}
+
+/** The lengths of the statements that a connection keeps, oldest first. */
+const keptBy = new WeakMap<ParsedNames, Map<string, number>>();
+
+function keep(connection: ParsedNames, name: string, text: string): void {
+  connection.submittedNamedStatements[name] = text;
+  const kept = keptBy.get(connection) ?? new Map<string, number>();
+  keptBy.set(connection, kept.set(name, text.length));
+}
+
+/** Closes the oldest statements. Called before a batch: after an error, the server would skip a Close. */
+function closeOldest(connection: ParsedNames): void {
+  const { parsedStatements, submittedNamedStatements } = connection;
+  const kept = keptBy.get(connection) ?? new Map<string, number>();
+  let total = [...kept.values()].reduce((sum, length) => sum + length, 0);
+  for (const [name, length] of kept) {
+    if (total <= MAX_KEPT_CHARS) return;
+    if (name in submittedNamedStatements) continue;
+    if (name in parsedStatements) connection.close({ type: 'S', name });
+    delete parsedStatements[name];
+    kept.delete(name);
+    total -= length;
+  }
 }
 
 const textOf = (value: SqlValue): string | null => (typeof value === 'number' ? String(value) : value);
@@ -274,13 +307,16 @@ class RowsQuery extends Query {
     const [first] = this.#all;
     // A portal would hold its snapshot until the transaction ends, blocking index builds.
     if (first?.values.length === 0 && !this.#isNamed) return connection.query(first.statement.sql);
-    const { parsedStatements, submittedNamedStatements } = connection as Connection & ParsedNames;
+    const names = connection as Connection & ParsedNames;
+    const isParsed = (name: string): boolean =>
+      name in names.parsedStatements || name in names.submittedNamedStatements;
+    if (this.#isNamed && !this.#all.every(({ statement }) => isParsed(compile(statement).name))) closeOldest(names);
     for (const { statement, values } of this.#all) {
       const { text, columns, name: known } = compile(statement);
       const name = this.#isNamed ? known : '';
-      if (name === '' || !(name in parsedStatements || name in submittedNamedStatements)) {
+      if (name === '' || !isParsed(name)) {
         connection.parse({ name, text, types: [] }, true);
-        if (name !== '') submittedNamedStatements[name] = text;
+        if (name !== '') keep(names, name, text);
       }
       connection.bind({ statement: name, values: values.map(textOf) }, true);
       if (columns === undefined) connection.describe({ type: 'P', name: '' }, true);

@@ -13,7 +13,6 @@ import {
   CLIENT_CHECK_INTERVAL_MS,
   IDLE_TIMEOUT_MS,
   MAX_CONNECTION_LIFETIME_S,
-  MAX_CONNECTION_USES,
   POOL_END_TIMEOUT_MS,
   RETRY_INTERVAL_MS,
 } from './tuning.ts';
@@ -79,7 +78,6 @@ export function createConnections(
     connectionTimeoutMillis: ACQUIRE_TIMEOUT_MS,
     idleTimeoutMillis: limits === NO_LIMITS ? RETRY_INTERVAL_MS : IDLE_TIMEOUT_MS,
     maxLifetimeSeconds: MAX_CONNECTION_LIFETIME_S,
-    maxUses: MAX_CONNECTION_USES,
     application_name: 'records',
   });
   pool.on('error', () => undefined);

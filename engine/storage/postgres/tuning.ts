@@ -20,8 +20,6 @@ export const POLL_INTERVAL_MS = 300;
 export const IDLE_TIMEOUT_MS = 30_000;
 /** After a failover, a proxy or DNS name may point to another server. */
 export const MAX_CONNECTION_LIFETIME_S = 600;
-/** Frees the prepared statements of lists, whose shapes clients choose. */
-export const MAX_CONNECTION_USES = 10_000;
 /** Connections to a silent server never close gracefully. */
 export const POOL_END_TIMEOUT_MS = 250;
 /** Two clients may share a pooler's connection once by chance, but not three times. */
@@ -43,6 +41,14 @@ export const CLIENT_CHECK_INTERVAL_MS = 1000;
 export const REPLICA_POLL_TIMEOUT_MS = 600;
 
 // Statements.
+
+/**
+ * PostgreSQL needs 100 to 200 bytes for each character of a prepared statement, so that each connection keeps up to 50 MB.
+ * Clients choose the shapes of reads.
+ */
+export const MAX_KEPT_CHARS = 256 * 1024;
+/** Planning a longer statement takes so long that parsing it hardly matters. */
+export const MAX_PREPARED_CHARS = 64 * 1024;
 
 /** Each conflict means that another transaction succeeded. */
 export const MAX_CONFLICT_RETRIES = 50;
