@@ -11,7 +11,7 @@ import type { Log } from '../log.ts';
 import { asNamed, codedTag, CODING_NAMES, isKnown } from '../operations/operation.ts';
 import type { Preconditions, WriteResult } from '../operations/operation.ts';
 import { JSON_TYPE } from '../operations/table.ts';
-import { answerTooLong, MAX_ERRORS, Problem, problemKinds, shortenedPath } from '../problem.ts';
+import { answerTooLong, MAX_ERRORS, Problem, type ProblemCode, problemKinds, shortenedPath } from '../problem.ts';
 import type { WriteEffect } from '../storage/store.ts';
 import { MissingObject } from '../storage/unavailable.ts';
 import { drainBody } from './request.ts';
@@ -127,6 +127,22 @@ export function render(problem: Problem, instance?: string): Answer & { readonly
       errors: errors.length > 0 ? errors.slice(0, MAX_ERRORS) : undefined,
       errorCount: errors.length > MAX_ERRORS ? errors.length : undefined,
     }),
+  };
+}
+
+/** Codes of JSON-RPC 2.0, 5.1; others are server errors. */
+const RPC_CODES: Readonly<Partial<Record<ProblemCode, number>>> = { 'invalid-json': -32_700, 'invalid-body': -32_600 };
+const RPC_SERVER_ERROR = -32_000;
+
+/** A JSON-RPC error, with the problem as its data. The id of the message is not known. */
+export function renderForAgent(problem: Problem, instance?: string): ReturnType<typeof render> {
+  const { status, headers, body } = render(problem, instance);
+  const code = RPC_CODES[problem.code] ?? RPC_SERVER_ERROR;
+  const error = { code, message: problem.message, data: JSON.parse(body) as unknown };
+  return {
+    status,
+    headers: { ...headers, ...JSON_CONTENT },
+    body: JSON.stringify({ jsonrpc: '2.0', id: null, error }),
   };
 }
 

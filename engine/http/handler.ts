@@ -56,7 +56,12 @@ export function createHandler(routesOf: (request: IncomingMessage) => RoutesByRo
     return serve({ request, caller, target, identifier, mediaType });
   }
 
-  const refusal = (error: unknown, request: IncomingMessage, response: ServerResponse): Answer => {
+  const refusal = (
+    error: unknown,
+    request: IncomingMessage,
+    response: ServerResponse,
+    rendered = answers.render,
+  ): Answer => {
     const problem = answers.problemFor(error, answers.requestIdOf(request, response), log);
     const { code, message } = problem;
     const { method = '', headers } = request;
@@ -64,7 +69,7 @@ export function createHandler(routesOf: (request: IncomingMessage) => RoutesByRo
     const isRepeatable = method === 'PUT' || method === 'DELETE' || headers['idempotency-key'] !== undefined;
     const isRetried = code === 'outcome-unknown' && isRepeatable;
     const shown = isRetried ? new Problem(code, message, { retryAfter: 1 }) : problem;
-    return answers.render(shown, fullPath(targetOf(request)));
+    return rendered(shown, fullPath(targetOf(request)));
   };
 
   async function respond(
@@ -107,8 +112,8 @@ export function createHandler(routesOf: (request: IncomingMessage) => RoutesByRo
     else void respond(request, response, rateLimit);
   };
 
-  const refuse = (error: unknown, request: IncomingMessage, response: ServerResponse): void => {
-    if (!(error instanceof CallerGone)) void reply(refusal(error, request, response), request, response);
+  const refuse = (...[error, request, response, rendered]: Parameters<typeof refusal>): void => {
+    if (!(error instanceof CallerGone)) void reply(refusal(error, request, response, rendered), request, response);
   };
 
   const notFound: Handler = (request, response) => void respond(request, response, undefined);

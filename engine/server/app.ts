@@ -3,7 +3,7 @@ import express, { type ErrorRequestHandler, type Express, type RequestHandler } 
 import { isGuarded } from '../access/access.ts';
 import type { Engine, EngineSettings } from '../engine.ts';
 import type { Handler } from '../http/handler.ts';
-import { redirection, refusesVersion, UNEMBEDDED } from '../http/answer.ts';
+import { redirection, refusesVersion, render, renderForAgent, UNEMBEDDED } from '../http/answer.ts';
 import { lazy } from '../memo.ts';
 import { VERSION } from '../process.ts';
 import { createPages } from '../pages/pages.ts';
@@ -11,7 +11,7 @@ import { contentPolicy, readOnly } from '../pages/page.ts';
 import { readinessOf } from '../storage/unavailable.ts';
 import { Problem } from '../problem.ts';
 
-const AGENTS = '/mcp';
+const AGENTS = ['/mcp', '/mcp/'];
 
 const UNCACHED = { ...UNEMBEDDED, 'Cache-Control': 'no-store' };
 const TEXT = { ...UNCACHED, 'Content-Type': 'text/plain; charset=utf-8' };
@@ -131,7 +131,7 @@ const answerErrors =
   ({ host }: Engine): ErrorRequestHandler =>
   (error, request, response, _next) => {
     if (response.headersSent) response.destroy();
-    else host.refuse(error, request, response);
+    else host.refuse(error, request, response, AGENTS.includes(request.path) ? renderForAgent : render);
   };
 
 /** Metrics name every type, so they require a token that can read all types. */

@@ -145,7 +145,7 @@ describe('mounted in Express', () => {
     await supertest(app).get('/all?a=b').expect(308).expect('location', 'all/?a=b');
   });
 
-  test.each('/all/other /all/docs/none /all/mcp/ /some /some/ /some/docs /some/mcp /some/metrics /'.split(' '))(
+  test.each('/all/other /all/docs/none /all/mcp/x /some /some/ /some/docs /some/mcp /some/metrics /'.split(' '))(
     '%s is left to the host',
     async (path) => {
       const { text, headers } = await supertest(app).get(path).expect(418);
@@ -154,7 +154,7 @@ describe('mounted in Express', () => {
     },
   );
 
-  test.each(['/all/mcp', '/parsed/mcp'])('agents use the records at %s', async (path) => {
+  test.each(['/all/mcp', '/all/mcp/', '/parsed/mcp'])('agents use the records at %s', async (path) => {
     const use = async (name: string, given: object): Promise<object> => {
       const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: given } };
       const { body } = await supertest(app).post(path).send(message).expect(200);

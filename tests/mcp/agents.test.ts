@@ -313,7 +313,49 @@ describe('the endpoint', () => {
     ['a notification', { jsonrpc: '2.0', method: 'notifications/initialized' }, 202],
   ];
   test.each(messages)('%s', async (_title, message, status) => {
-    expect((await tell(url, message, writer)).status).toBe(status);
+    const { status: given, text } = await tell(url, message, writer);
+    expect(given).toBe(status);
+    if (status >= 400)
+      expect(JSON.parse(text)).toMatchObject({ jsonrpc: '2.0', id: null, error: { code: expect.any(Number) } });
+  });
+
+  test('errors are JSON-RPC, with the problem as data', async () => {
+    const answers = [
+      await tell(url, list),
+      await tell(url, '{', writer),
+      await tell(url, [list], writer),
+      await exchange(url, 'GET /mcp', { headers: { authorization: `Bearer ${writer.token}` } }),
+      await tell(url, list, { ...writer, headers: { accept: 'text/html' } }),
+      await tell(url, list, { ...writer, headers: { 'content-type': 'text/plain' } }),
+    ];
+    expect(answers.map(({ headers }) => headers['content-type'])).toEqual(answers.map(() => 'application/json'));
+    const errors = answers.map(({ status, text }) => [status, JSON.parse(text).error]);
+    expect(errors.map(([status, { code, data }]) => [status, code, data.type, data.status])).toEqual([
+      [401, -32000, 'urn:problem:unauthorized', 401],
+      [400, -32700, 'urn:problem:invalid-json', 400],
+      [422, -32600, 'urn:problem:invalid-body', 422],
+      [405, -32000, 'urn:problem:method-not-allowed', 405],
+      [406, -32000, 'urn:problem:not-acceptable', 406],
+      [415, -32000, 'urn:problem:unsupported-media-type', 415],
+    ]);
+    for (const [, { message, data }] of errors) expect(message).toBe(data.detail);
+  });
+
+  test('POST /mcp/ works as /mcp', async () => {
+    const headers = { authorization: `Bearer ${writer.token}`, 'content-type': 'application/json' };
+    const { status, text } = await exchange(url, 'POST /mcp/', { headers, body: JSON.stringify(list) });
+    expect([status, JSON.parse(text).result.tools.length > 0]).toEqual([200, true]);
+    expect((await exchange(url, 'GET /mcp/', { headers })).status).toBe(405);
+  });
+
+  test.each([
+    ['2025-11-25', '2025-11-25'],
+    ['2025-06-18', '2025-06-18'],
+    ['2025-03-26', '2025-11-25'],
+    ['2024-11-05', '2024-11-05'],
+  ])('revision %s is answered with %s: none that demands batches is agreed to', async (asked, agreed) => {
+    const message = { ...INITIALIZE, params: { ...INITIALIZE.params, protocolVersion: asked } };
+    expect(JSON.parse((await tell(url, message, writer)).text).result.protocolVersion).toBe(agreed);
   });
 
   test.each(['*/*', 'application/json', 'application/*', 'text/event-stream, application/json;q=0.5', undefined])(
