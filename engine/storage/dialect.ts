@@ -87,6 +87,10 @@ export interface Dialect {
   // Writes.
 
   readonly returning: boolean;
+  /** The columns of a constraint. Bound: its table, its name. */
+  readonly constrained: string;
+  /** Checks at each statement what others have deferred to the commit, so that the statement is known. */
+  readonly checkNow: string | undefined;
   /** The sequence of identifiers. `read`: the greatest ever used. `move` binds the new value in each statement. */
   readonly sequence: {
     readonly read: (table: string, column: string) => string;

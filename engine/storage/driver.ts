@@ -159,15 +159,21 @@ export interface Replica {
 /** For commands, which have no time limit. */
 export const UNLIMITED: DriverOptions = { statementTimeout: Infinity };
 
+/** Where a rule stands: a column, or a constraint or index whose columns `dialect.constrained` finds. */
+export interface RulePlace {
+  readonly column?: string | undefined;
+  readonly constraint?: string | undefined;
+}
+
 /** A statement violated a constraint. The caller queries the rows to find which. */
 export class ConstraintError extends Error {
   readonly kind: 'unique' | 'reference' | 'too-long' | 'too-deep';
-  readonly index: string | undefined;
+  readonly place: RulePlace;
 
-  constructor(kind: ConstraintError['kind'], cause: unknown, index?: string) {
+  constructor(kind: ConstraintError['kind'], cause: unknown, place: RulePlace = {}) {
     super(`${kind} constraint`, { cause });
     this.kind = kind;
-    this.index = index;
+    this.place = place;
   }
 }
 

@@ -1,5 +1,6 @@
 /** Reasons why the database is unavailable: drivers translate their errors into these problems, and probes report them. */
-import { Problem } from '../problem.ts';
+import { type Fault, Problem, type ProblemCode } from '../problem.ts';
+import type { RulePlace } from './driver.ts';
 import type { ModelNumbers } from './store.ts';
 
 const BUSY = 'The database is busy; try again';
@@ -65,8 +66,21 @@ export const isOutage = (error: unknown): error is Problem =>
 
 const MAX_REFUSAL_CHARS = 1000;
 
-export const refusedByOthers = (text: string, cause: unknown): Problem =>
-  new Problem('refused-by-database', text.slice(0, MAX_REFUSAL_CHARS), { cause });
+/** A trigger, constraint or policy of others refuses a row. The write adds which record of the body it is. */
+export class RefusedByOthers extends Problem {
+  readonly place: RulePlace;
+
+  constructor(
+    text: string,
+    cause: unknown,
+    place: RulePlace = {},
+    code: ProblemCode = 'refused-by-database',
+    errors: readonly Fault[] = [],
+  ) {
+    super(code, text.slice(0, MAX_REFUSAL_CHARS), { cause, errors });
+    this.place = place;
+  }
+}
 
 export const missingPrivilege = (cause: unknown): Problem =>
   new Problem(

@@ -189,6 +189,9 @@ export const postgresDialect: Dialect = {
   oneOfPairs: (left, right) =>
     `(${left}, ${right}) in (select (pair$ ->> 0)::bigint, (pair$ ->> 1)::bigint from json_array_elements(?) as pair$)`,
   returning: true,
+  constrained: `select attname from pg_constraint join pg_attribute on attrelid = conrelid and attnum = any (conkey)
+    where conrelid = to_regclass(quote_ident(?)) and conname = ?`,
+  checkNow: 'set constraints all immediate',
   sequence: {
     read: (table, column) => `select pg_sequence_last_value(${sequenceOf(table, column)})`,
     move: (table, column) => [

@@ -1,10 +1,13 @@
 /** Translates SQLSTATEs to problems. Other errors are bugs of the engine and pass unchanged. */
 import { answerTooLong, Problem, NotYetThere, StartError } from '../../problem.ts';
-import { ConstraintError } from '../driver.ts';
+import { ConstraintError, type RulePlace } from '../driver.ts';
 import type { PostgresAddress } from './address.ts';
-import { diskFull, isOutage, missingPrivilege, MissingObject, refusedByOthers, unavailable } from '../unavailable.ts';
+import { diskFull, isOutage, missingPrivilege, MissingObject, RefusedByOthers, unavailable } from '../unavailable.ts';
 
-function textOf(error: unknown, key: 'code' | 'message' | 'routine' | 'detail' | 'where'): string {
+function textOf(
+  error: unknown,
+  key: 'code' | 'message' | 'routine' | 'detail' | 'where' | 'column' | 'constraint',
+): string {
   const value: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, key) : undefined;
   return typeof value === 'string' ? value : '';
 }
@@ -17,18 +20,24 @@ type Translate = (cause: unknown) => Error;
 const busy: Translate = (cause) => unavailable('busy', cause);
 const unreachable: Translate = (cause) => unavailable('unreachable', cause);
 /** Requests are valid here: only newer descriptors or third-party rules refuse them. */
-const refused: Translate = (cause) => refusedByOthers(messageOf(cause), cause);
+const refused: Translate = (cause) => new RefusedByOthers(messageOf(cause), cause, placeOf(cause));
+const placeOf = (cause: unknown): RulePlace => ({
+  column: textOf(cause, 'column') || undefined,
+  constraint: textOf(cause, 'constraint') || undefined,
+});
+
 const tooLong: Translate = (cause) =>
-  new ConstraintError('too-long', cause, / for index "(.+)"/.exec(messageOf(cause))?.[1]);
+  new ConstraintError('too-long', cause, { constraint: / for index "(.+)"/.exec(messageOf(cause))?.[1] });
 const invalidRow: Translate = (cause) =>
   new Problem('invalid-body', 'The record has too many long values for one row of the database', { cause });
 const redacted = (cause: unknown): Error => new Error(stateOf(cause), { cause });
 
 /** `SQLSTATE routine` -> problem; the first match applies. The routine is a function of the server. */
 const TRANSLATIONS: readonly (readonly [RegExp, Translate])[] = [
-  [/^23505/, (cause) => new ConstraintError('unique', cause)],
-  [/^(23503|23001)/, (cause) => new ConstraintError('reference', cause)],
-  [/^23P01/, (cause) => new Problem('unique-conflict', messageOf(cause), { cause })],
+  // A deferrable constraint of others cannot decide ON CONFLICT, without which the transaction that follows inserts.
+  [/^(23505|55000 ExecCheckIndexConstraints)/, (cause) => new ConstraintError('unique', cause, placeOf(cause))],
+  [/^(23503|23001)/, (cause) => new ConstraintError('reference', cause, placeOf(cause))],
+  [/^23P01/, (cause) => new RefusedByOthers(messageOf(cause), cause, placeOf(cause), 'unique-conflict')],
   // Third-party objects cause these: a view, a rule or a narrowed column.
   [/^(42501 ExecWithCheckOptions|23|44|22001|22003)/, refused],
   [/^42501/, (cause) => missingPrivilege(redacted(cause))],

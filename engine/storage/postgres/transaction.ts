@@ -19,7 +19,7 @@ import {
   type Values,
   type Writer,
 } from '../driver.ts';
-import { outcomeUnknown, refusedByOthers, unavailable } from '../unavailable.ts';
+import { outcomeUnknown, RefusedByOthers, unavailable } from '../unavailable.ts';
 import type { Answered, PostgresConnection } from './connection.ts';
 import {
   isConnectionLost,
@@ -93,7 +93,7 @@ export async function writeIn<T>(
 
 const isConstraint = (error: unknown): boolean => translate(error) instanceof ConstraintError;
 
-/** Throws a ConstraintError for the work to explain; the transaction can then only roll back. */
+/** Throws errors that the work explains; the transaction can then only roll back. */
 const writerOf = (connection: PostgresConnection): Writer => ({
   ...readerOn(connection),
   run: async (statement, values) => {
@@ -101,7 +101,8 @@ const writerOf = (connection: PostgresConnection): Writer => ({
       const { changes, rows } = await connection.query(statement, values);
       return { changes, identifier: Number(rows[0]?.[0] ?? 0), rows };
     } catch (error) {
-      throw isConstraint(error) ? translate(error) : error;
+      const known = translate(error);
+      throw known instanceof ConstraintError || known instanceof RefusedByOthers ? known : error;
     }
   },
 });
@@ -112,7 +113,7 @@ async function committed(connection: PostgresConnection, revision: SqlValue | un
   } catch (error) {
     if (isConnectionLost(error)) throw outcomeUnknown(error);
     // Only third-party constraints are deferred.
-    throw isConstraint(error) ? refusedByOthers(postgresReasonOf(error), error) : error;
+    throw isConstraint(error) ? new RefusedByOthers(postgresReasonOf(error), error) : error;
   }
   await connection.reportPosition();
 }

@@ -18,7 +18,7 @@ import {
   type Values,
   type Writer,
 } from '../driver.ts';
-import { diskFull, MissingObject, refusedByOthers, unavailable } from '../unavailable.ts';
+import { diskFull, MissingObject, RefusedByOthers, unavailable } from '../unavailable.ts';
 import { BATCH_CHARS, BATCH_ROWS } from './tuning.ts';
 
 export interface SqliteConnection extends Writer {
@@ -54,12 +54,28 @@ function checksIn(sql: string): string {
   return JSON.stringify(checks);
 }
 
+/** SQL function: the words of the check in a CREATE TABLE that has this name or text, as a JSON array. */
+export const CHECK_WORDS = 'records_check_words';
+
+const NAMED_CHECK = /\bconstraint\s+(?:"([^"]*)"|`([^`]*)`|\[([^\]]*)\]|(\w+))\s+check\b/gi;
+
+function checkWords(sql: string, named: string): string {
+  const own = [...sql.matchAll(NAMED_CHECK)].find(([, ...names]) => names.includes(named));
+  const [text = named] = own ? (JSON.parse(checksIn(sql.slice(own.index))) as string[]) : [];
+  return JSON.stringify(text.replaceAll(/'[^']*'/g, '').match(/[\p{L}_][\p{L}\p{N}_]*/gu) ?? []);
+}
+
 /** Third-party triggers and views cannot call these functions. */
 const IN_STATEMENTS = { deterministic: true, directOnly: true };
 
 export function connect(file: string, readonly: boolean): SqliteConnection {
   const database = new Database(file, { readonly, timeout: 0 });
-  for (const [name, work] of [[FOLDED, foldedText], [CHECKS, checksIn], ...Object.entries(SQLITE_FUNCTIONS)] as const)
+  for (const [name, work] of [
+    [FOLDED, foldedText],
+    [CHECKS, checksIn],
+    [CHECK_WORDS, checkWords],
+    ...Object.entries(SQLITE_FUNCTIONS),
+  ] as const)
     database.function(name, IN_STATEMENTS, work);
   for (const [name, aggregate] of Object.entries<Total<unknown>>(SQLITE_AGGREGATES))
     database.aggregate<unknown>(name, { ...IN_STATEMENTS, ...aggregate });
@@ -213,7 +229,16 @@ export function openLightList(file: string, onPiece: OnPiece): Snapshot {
 
 const broken = (cause: unknown): Error => unavailable('broken', cause);
 const locked = (cause: unknown): Error => unavailable('locks', cause);
-const unique = (cause: unknown): Error => new ConstraintError('unique', cause);
+const unique = (cause: unknown): Error =>
+  new ConstraintError('unique', cause, { column: / failed: [^,]*\.([^,]*)$/.exec(messageOf(cause))?.[1] });
+const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : '');
+/** The message of a check names it, or quotes its text; that of NOT NULL names table and column. */
+function refused(cause: unknown): Error {
+  const message = messageOf(cause);
+  const [, constraint] = /^CHECK constraint failed: (.*)/s.exec(message) ?? [];
+  const [, column] = /^NOT NULL constraint failed: .*\.(.*)/s.exec(message) ?? [];
+  return new RefusedByOthers(message, cause, { constraint, column });
+}
 const CANNOT_GROW = 'The file of the database cannot grow: its disk, a quota or a limit of the process is full';
 /** The error for cascades over 1,000 levels, each a trigger. */
 const TOO_DEEP = 'triggers nested too deep';
@@ -224,7 +249,9 @@ const translations: Readonly<Record<string, (cause: unknown) => unknown>> = {
   SQLITE_CONSTRAINT_ROWID: unique,
   SQLITE_CONSTRAINT_FOREIGNKEY: (cause) => new ConstraintError('reference', cause),
   // A third-party trigger called RAISE.
-  SQLITE_CONSTRAINT_TRIGGER: (cause) => refusedByOthers(cause instanceof Error ? cause.message : '', cause),
+  SQLITE_CONSTRAINT_CHECK: refused,
+  SQLITE_CONSTRAINT_NOTNULL: refused,
+  SQLITE_CONSTRAINT_TRIGGER: refused,
   SQLITE_BUSY: locked,
   SQLITE_LOCKED: locked,
   SQLITE_CANTOPEN: broken,

@@ -2,7 +2,7 @@ import knex from 'knex';
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import { type Dialect, literal } from '../dialect.ts';
 import { alterTable } from './alter.ts';
-import { CHECKS, FOLDED } from './connection.ts';
+import { CHECK_WORDS, CHECKS, FOLDED } from './connection.ts';
 import { BULK_CACHE_KIB, SAMPLE_RANGES, SAMPLE_RANGE_IDS } from './tuning.ts';
 
 const REVISION_TABLE = `${ENGINE_PREFIX}revision`;
@@ -89,6 +89,9 @@ export const sqliteDialect: Dialect = {
   listed: 'json_each(?) as listed$',
   oneOfPairs: (left, right) => `(${left}, ${right}) in (select value ->> 0, value ->> 1 from json_each(?))`,
   returning: false,
+  constrained: `select c.name from sqlite_schema as own, pragma_table_info(own.name) as c
+    where own.name = ? and c.name collate nocase in (select value from json_each(${CHECK_WORDS}(own.sql, ?)))`,
+  checkNow: undefined,
   sequence: {
     read: (table) => `select seq from sqlite_sequence where name = ${literal(table)}`,
     move: (table) => [

@@ -232,7 +232,7 @@ export async function removeTree(session: WriteSession, { levels, pointer }: Tre
     if (!(error instanceof ConstraintError)) throw error;
     if (error.kind === 'reference') {
       const known = `${levels[0]?.type.name ?? ''} ${levels[0]?.identifiers.slice(0, MOST_LISTED).join(', ') ?? ''}`;
-      throw new Problem('restrict-conflict', `Records of a type that only newer descriptors name refer to ${known}`);
+      throw new Problem('restrict-conflict', `Records of newer descriptors, or rows of others, refer to ${known}`);
     }
     throw new Problem('too-many-rows', TOO_DEEP, { errors: [{ pointer, code: 'too-many-rows', message: TOO_DEEP }] });
   }

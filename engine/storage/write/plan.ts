@@ -4,7 +4,7 @@ import { rawObject } from '../../json/json.ts';
 import { OPEN_COLUMN, type RecordType, type Reference } from '../../model/model.ts';
 import { faultyRequest, type Problem } from '../../problem.ts';
 import { foldedText, withFolded } from '../columns.ts';
-import { type BoundStatement, ConstraintError } from '../driver.ts';
+import type { BoundStatement } from '../driver.ts';
 import {
   type Cascade,
   type Deletion,
@@ -15,7 +15,8 @@ import {
   type Unlinked,
   walkCascade,
 } from './cascade.ts';
-import { exchangeConflict, type Holder, holdersAmong, placeholderFor, tooLongForIndex } from './conflicts.ts';
+import { exchangeConflict, type Holder, holdersAmong, placeholderFor } from './conflicts.ts';
+import { explained } from './refused.ts';
 import { checkLinks } from './resolve.ts';
 import {
   boundValue,
@@ -85,6 +86,11 @@ export async function planWrite(session: WriteSession): Promise<WritePlan> {
     for (const node of session.named.keys()) if (gone(node)) refuseNamed(session, node, 'together with its owner');
     throwRefused(session, 'invalid-reference');
     for (const node of changed) if (gone(node)) throw goneAt(node.pointer);
+    for (const { assigned, type } of [...changed, ...session.made])
+      for (const { target, column } of type.references) {
+        const { value, pointer } = assigned.get(column) ?? {};
+        if (typeof value === 'number' && isIn(session.gone, target, value)) throw goneAt(pointer ?? '');
+      }
   }
   stampChanged(session, changed);
   const unlinks = released.flatMap(({ relation: { owned, target: type }, reference, identifiers }) =>
@@ -385,13 +391,8 @@ async function runAll(session: WriteSession, all: readonly Sent[]): Promise<void
   for (const [index, one] of ended.entries())
     if (one.status === 'rejected') {
       const { node, pointer = '' } = all[index] ?? {};
-      throw explained(one.reason, node ? [node] : [], pointer);
+      throw explained(session, one.reason, node ? [node] : [], pointer);
     }
-}
-
-function explained(error: unknown, nodes: readonly Node[], pointer: string): unknown {
-  if (!(error instanceof ConstraintError) || error.kind === 'unique') return error;
-  return error.kind === 'too-long' ? tooLongForIndex(nodes, error.index) : goneAt(pointer);
 }
 
 /** Adds case-folded columns to the changes. New records must have identifiers. */
@@ -414,7 +415,7 @@ async function insertRows(session: WriteSession, nodes: readonly Node[]): Promis
   const [first] = nodes;
   if (!first) return;
   const { statement, columns, many } = first.table.insert[first.identifier === undefined ? 'made' : 'given'];
-  if (!many || nodes.length === 1) {
+  if (!many || nodes.length === 1 || session.isSearched) {
     const sent = nodes.map((node) => ({ statement, values: newValues(node, columns), node, pointer: node.pointer }));
     return runAll(session, sent);
   }
@@ -425,6 +426,6 @@ async function insertRows(session: WriteSession, nodes: readonly Node[]): Promis
     for (const [index, node] of nodes.entries()) node.identifier ??= identifiers[index];
     return undefined;
   } catch (error) {
-    throw explained(error, nodes, first.pointer);
+    throw explained(session, error, nodes, first.pointer);
   }
 }

@@ -127,6 +127,8 @@ interface Given {
   readonly stamp: Stamp;
   /** Applies RFC 7396 inside JSON values, and to open keys. */
   readonly mergePatch?: boolean;
+  /** Runs after a constraint violation: finds the conflicting records and the refused row. */
+  readonly isSearched?: boolean;
   /** Seeds may set read-only fields. */
   readonly readOnlyToo?: boolean | undefined;
   readonly records?: readonly BodyRecord[];

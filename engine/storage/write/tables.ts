@@ -38,6 +38,8 @@ export function createTables(dialect: Dialect, served: () => Model) {
     locks: dialect.locks,
     /** Serializes writes that change ownership or acyclic links. */
     lockOwnership: dialect.lockOwnership === undefined ? undefined : { sql: dialect.lockOwnership },
+    constrained: { sql: dialect.constrained },
+    checkNow: dialect.checkNow === undefined ? undefined : { sql: dialect.checkNow },
     of: (type: RecordType): WriteTable => tablesOf(served())(type),
     rows: memoized((table: JoinTable) => createJoinRows(table, dialect)),
     /** The join tables of the type, each with its column. */

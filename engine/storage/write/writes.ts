@@ -3,6 +3,7 @@ import { NO_CLIENT } from '../../edge/caller.ts';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import type { JsonObject } from '../../json/json.ts';
 import { identifierIn, type Model, relationsIn, wholeBody } from '../../model/model.ts';
+import { ALL_RIGHTS } from '../../model/rights.ts';
 import { Problem, throwTogether } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { withFolded } from '../columns.ts';
@@ -19,12 +20,14 @@ import type {
   Written,
   WrittenRecords,
 } from '../store.ts';
+import { RefusedByOthers } from '../unavailable.ts';
 import { tooManyRows } from './cascade.ts';
 import { refuseConflicts } from './conflicts.ts';
 import { deleteFound, foundFirst } from './found.ts';
 import { createOnce, forgetKeys } from './once.ts';
 import { apply, insertsOf, newValues, planDeletion, planWrite } from './plan.ts';
 import { effectsOf, numberNew, previewReader } from './preview.ts';
+import { located, RefusedRow } from './refused.ts';
 import { checkBody, requireFound, resolveBody } from './resolve.ts';
 import {
   createSession,
@@ -80,7 +83,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
   /** A dry run only plans. `isSearched`: finds conflicting records first, since a ConstraintError names none. */
   async function write(writer: Writer, request: Stamped<Creation>, isSearched: boolean): Promise<WrittenRecords> {
     const { type, items, view, caller, unread = !view } = request;
-    const session = sessionOf(writer, { ...request, records: items });
+    const session = sessionOf(writer, { ...request, records: items, isSearched });
     const expected = items.flatMap(({ identifier, precondition }) =>
       precondition && identifier !== undefined ? [{ identifier, precondition }] : [],
     );
@@ -104,8 +107,9 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     }
     const plan = await planWrite(session);
     if (isSearched) await refuseConflicts(session);
+    if (isSearched && tables.checkNow && !request.dryRun) await writer.run(tables.checkNow, []);
     if (request.dryRun) await numberNew(session, plan);
-    else await apply(session, plan).catch(isSearched ? refuseUnexplained : undefined);
+    else await apply(session, plan);
     const identifiers = roots.map(({ identifier = 0 }) => identifier);
     const reader =
       request.dryRun && view && !unread ? await previewReader({ session, plan, dialect, reads }, view, roots) : writer;
@@ -139,7 +143,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
 
   const alone = async (...asked: Parameters<NonNullable<Driver['writeAlone']>>) =>
     driver.writeAlone?.(...asked).catch((error: unknown) => {
-      if (error instanceof ConstraintError) return undefined;
+      if (isViolation(error)) return undefined;
       throw error;
     });
 
@@ -216,7 +220,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
 
   /** After a constraint violation, runs `work` again with `isSearched`, to name the conflicting records. */
   async function transact<T>(
-    { caller = NO_CLIENT, dryRun }: Pick<WriteRequest, 'caller' | 'dryRun'>,
+    { caller = NO_CLIENT, dryRun, rights = ALL_RIGHTS }: Pick<WriteRequest, 'caller' | 'dryRun' | 'rights'>,
     work: (writer: Writer, isSearched: boolean) => Promise<T>,
     row?: string,
   ): Promise<T> {
@@ -224,13 +228,18 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     try {
       return await driver.write((writer) => work(writer, false), caller, row);
     } catch (error) {
-      if (!(error instanceof ConstraintError)) throw error;
-      return driver.write((writer) => work(writer, true), caller, row);
+      if (!isViolation(error)) throw error;
+      if (error instanceof RefusedRow) throw await located(error, { tables, rights }, driver);
     }
+    return driver
+      .write((writer) => work(writer, true), caller, row)
+      .catch(async (error: unknown) => {
+        throw error instanceof RefusedRow ? await located(error, { tables, rights }, driver) : error;
+      });
   }
 
   const verb =
-    <R extends Pick<WriteRequest, 'author' | 'caller' | 'dryRun'>, W>(
+    <R extends Pick<WriteRequest, 'author' | 'caller' | 'dryRun' | 'rights'>, W>(
       work: (writer: Writer, request: Stamped<R>, isSearched: boolean) => Promise<W>,
       rowFor: (request: R) => string | undefined,
       writeAlone?: (request: Stamped<R>) => Promise<W | undefined>,
@@ -343,10 +352,7 @@ function valuesIn(
   return given.length === 0 || keys < Object.keys(body).length ? undefined : withFolded(table, given);
 }
 
-function refuseUnexplained(error: unknown): never {
-  if (!(error instanceof ConstraintError)) throw error;
-  throw new Problem('unique-conflict', 'Another record has a value that must be unique');
-}
+const isViolation = (error: unknown): boolean => error instanceof ConstraintError || error instanceof RefusedByOthers;
 
 function tagsTooLarge(): Problem {
   const message =

@@ -1,0 +1,142 @@
+/** Constraints that others have added: a response names the record that one refuses, and the field if it is about one column. */
+import Database from 'better-sqlite3';
+import { type Answer, ask } from '../support/ask.ts';
+import { databaseKind, fileOf, runSql, type TestDatabase } from '../support/databases.ts';
+import { createProject, type Project } from '../support/project.ts';
+import { serve, type Serving } from '../../engine/server/serve.ts';
+import { readSettings } from '../../engine/settings/settings.ts';
+
+const FILES = {
+  'item.yaml': `type: Item
+fields:
+  price: { type: integer }
+  stock: { type: integer }
+  code: { type: string, maxLength: 20 }
+  room: { type: string, maxLength: 20 }
+relations:
+  parts: { kind: hasMany, type: Part, inverse: item, owned: true }
+`,
+  'part.yaml': `type: Part
+fields: { price: { type: integer }, stock: { type: integer } }
+relations: { item: { kind: belongsTo, type: Item, inverse: parts } }
+`,
+};
+
+/** Adds a constraint to a table, as others would. SQLite cannot add one to a table, so its text is changed. */
+async function constrain(database: TestDatabase, table: string, constraint: string): Promise<void> {
+  if (database.kind === 'postgres') return runSql(database, `alter table ${table} add ${constraint}`);
+  const file = new Database(fileOf(database));
+  file.unsafeMode();
+  file.pragma('writable_schema = on');
+  file
+    .prepare(`update sqlite_schema set sql = replace(sql, ') strict', ?) where name = ?`)
+    .run(`, ${constraint}) strict`, table);
+  const version = Number(file.pragma('schema_version', { simple: true }));
+  file.pragma(`schema_version = ${version + 1}`);
+  file.close();
+}
+
+describe('constraints of others', () => {
+  let project: Project;
+  let service: Serving;
+  beforeAll(async () => {
+    project = await createProject(FILES);
+    const start = (): Promise<Serving> => serve({ ...readSettings(project.environment), shutdownTimeout: 1000 });
+    await (await start()).close();
+    await runSql(
+      project.database,
+      'create table their_codes (code text primary key)',
+      "insert into their_codes values ('known')",
+    );
+    for (const table of ['items', 'parts']) {
+      await constrain(project.database, table, 'constraint cheap check (price < 100)');
+      await constrain(project.database, table, 'check (stock < price)');
+    }
+    await constrain(project.database, 'items', 'constraint known foreign key (code) references their_codes (code)');
+    await runSql(project.database, 'create unique index their_rooms on items (room)');
+    service = await start();
+    const items = [
+      { id: 1, room: 'a', parts: [{}] },
+      { id: 2, code: 'known' },
+    ];
+    expect((await ask(service.url, 'POST /api/items', items)).status).toBe(201);
+  });
+  afterAll(async () => {
+    await service.close();
+    await project.remove();
+  });
+  const send = (title: string, body?: unknown): Promise<Answer> => ask(service.url, title, body);
+  const faults = ({ status, body }: Answer): unknown => {
+    const { type, errors = [] } = body as { type?: string; errors?: readonly { pointer: string; code: string }[] };
+    return [status, type?.replace('urn:problem:', ''), ...errors.flatMap(({ code, pointer }) => [code, pointer])];
+  };
+
+  const field = databaseKind === 'postgres' ? '/code' : '';
+
+  test.each<readonly [string, unknown, number, string, string]>([
+    ['POST /api/items', { price: 100 }, 422, 'refused-by-database', '/price'],
+    ['POST /api/items', { price: 1, stock: 2 }, 422, 'refused-by-database', ''],
+    ['POST /api/items', [{}, { price: 100 }, {}], 422, 'refused-by-database', '/1/price'],
+    ['POST /api/items', [{ price: 5 }, { price: 1, stock: 2 }], 422, 'refused-by-database', '/1'],
+    ['POST /api/items', { price: 5, parts: [{}, { price: 100 }] }, 422, 'refused-by-database', '/parts/1/price'],
+    ['POST /api/items', { parts: [{ price: 1, stock: 2 }] }, 422, 'refused-by-database', '/parts/0'],
+    ['PUT /api/items/1', { price: 100 }, 422, 'refused-by-database', '/price'],
+    ['PATCH /api/items/1', { price: 1, stock: 2 }, 422, 'refused-by-database', ''],
+    ['PUT /api/items/1', { price: 5, parts: [{ price: 100 }] }, 422, 'refused-by-database', '/parts/0/price'],
+    [
+      'PATCH /api/items',
+      [
+        { id: 2, price: 3 },
+        { id: 1, price: 100 },
+      ],
+      422,
+      'refused-by-database',
+      '/1/price',
+    ],
+    // SQLite does not say which foreign key it is.
+    ['POST /api/items', { code: 'unknown' }, 422, 'refused-by-database', field],
+    ['POST /api/items', [{}, { code: 'unknown' }], 422, 'refused-by-database', `/1${field}`],
+    ['PATCH /api/items/1', { code: 'unknown' }, 422, 'refused-by-database', field],
+    ['PUT /api/items/1', { code: 'unknown', parts: [] }, 422, 'refused-by-database', field],
+    [
+      'POST /api/items',
+      [{ room: 'b' }, { room: 'a' }],
+      409,
+      'unique-conflict',
+      databaseKind === 'postgres' ? '/1' : '/1/room',
+    ],
+  ])('%s %j', async (title, body, status, type, pointer) => {
+    const before = (await send('GET /api/items')).body;
+    expect(faults(await send(title, body))).toEqual([status, type, 'refused', pointer]);
+    expect((await send('GET /api/items')).body).toEqual(before);
+  });
+
+  if (databaseKind === 'postgres')
+    test('exclusion constraints, and deferred ones', async () => {
+      await constrain(project.database, 'items', 'constraint apart exclude (room with =, stock with =)');
+      await constrain(
+        project.database,
+        'items',
+        'constraint alone exclude (stock with =) deferrable initially deferred',
+      );
+      expect(await send('POST /api/items', { room: 'x', stock: 1 })).toMatchObject({ status: 201 });
+      expect(faults(await send('POST /api/items', [{}, { room: 'x', stock: 1 }]))).toEqual([
+        409,
+        'unique-conflict',
+        'refused',
+        '/1',
+      ]);
+      expect(faults(await send('POST /api/items', [{}, { stock: 1 }]))).toEqual([
+        409,
+        'unique-conflict',
+        'refused',
+        '/1/stock',
+      ]);
+      expect(faults(await send('POST /api/items', { stock: 1 }))).toEqual([
+        409,
+        'unique-conflict',
+        'refused',
+        '/stock',
+      ]);
+    });
+});
