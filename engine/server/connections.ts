@@ -202,6 +202,14 @@ function drop({ socket, waiting }: Connection): void {
 
 const REFUSALS: Readonly<Record<string, readonly [ProblemCode, string]>> = {
   HPE_HEADER_OVERFLOW: ['headers-too-large', 'The headers of the request, including its URL, are too large'],
+  HPE_INVALID_URL: [
+    'bad-request',
+    'The URL has to begin with a slash, and to percent-encode other characters than those of ASCII, as %C3%BC for ü',
+  ],
+  HPE_INVALID_CONSTANT: [
+    'bad-request',
+    'The first line has to be a method, a URL and HTTP/1.1; a space in the URL is percent-encoded as %20',
+  ],
   ERR_HTTP_REQUEST_TIMEOUT: ['request-timeout', 'The request did not arrive in time'],
   [TOO_MANY_PIECES]: ['bad-request', 'The body arrives in too many small pieces; send at least 100 bytes in each'],
 };

@@ -32,6 +32,9 @@ async function bait(): Promise<number> {
 const deleting = (id: number): string => `DELETE /api/gadgets/${id} HTTP/1.1\r\n${HOST}\r\n`;
 
 const REFUSED: readonly (readonly [what: string, request: string, detail?: string])[] = [
+  ['a raw ü in the query', get('/api/gadgets?_cnd[name]=ü'), 'percent-encode other characters than those of ASCII'],
+  ['a raw ü in the path', get('/api/gädgets'), 'as %C3%BC for'],
+  ['a raw space', get('/api/gadgets?_cnd[name]=a b'), 'percent-encoded as %20'],
   // Where a body ends
   ['chunks in HTTP/1.0', post(`${HOST}${TYPE}${CHUNKED}`, CHUNKS, '1.0'), 'HTTP/1.0 has no Transfer-Encoding'],
   ['and kept alive', post(`${HOST}Connection: keep-alive\r\n${TYPE}${CHUNKED}`, CHUNKS, '1.0')],
