@@ -6,7 +6,7 @@ import type { Field, Model, Relation, RecordType } from '../model/model.ts';
 import { parseParameters } from '../query/parameters.ts';
 import { ownPath } from '../query/paths.ts';
 import { reasonOf, StartError } from '../problem.ts';
-import { servedByIndex } from '../storage/read/lists.ts';
+import { servedByIndex } from '../storage/read/heaviness.ts';
 import { print } from '../process.ts';
 import { BOOLEAN, command, readModel } from './command.ts';
 

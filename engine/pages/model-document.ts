@@ -16,7 +16,7 @@ import { canSet, requiresHidden, type Rights, seenModel } from '../model/rights.
 import type { OrderBy } from '../query/list-query.ts';
 import { defaultOrder, orderBy } from '../query/paging.ts';
 import type { Settings } from '../settings/settings.ts';
-import { servedByIndex } from '../storage/read/lists.ts';
+import { servedByIndex } from '../storage/read/heaviness.ts';
 
 const LIMITS = [
   'batchLimit',

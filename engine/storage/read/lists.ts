@@ -2,8 +2,7 @@
 import type { ColumnType, SqlValue } from '../../field-types/field-type.ts';
 import { integer } from '../../field-types/integer.ts';
 import type { JsonObject, JsonValue } from '../../json/json.ts';
-import type { Field, RecordType, Relation } from '../../model/model.ts';
-import type { Filter, GroupKey, ListQuery, Measure, Path, SummaryQuery, View } from '../../query/list-query.ts';
+import type { GroupKey, ListQuery, Measure, Path, SummaryQuery } from '../../query/list-query.ts';
 import { columnType } from '../columns.ts';
 import { type Dialect, jsonObject, jsonOptional } from '../dialect.ts';
 import type { Row, Statement } from '../driver.ts';
@@ -18,6 +17,7 @@ import {
   sqlOf,
   valuesOf,
 } from './conditions.ts';
+import { servedByIndex } from './heaviness.ts';
 import { createDeepLimit, limitedJson, recordJson, ROOT_ALIAS } from './views.ts';
 
 /** Replaces long JSON, which never contains this character. */
@@ -177,72 +177,6 @@ function strictlyBeyond({ path: { comparable, nullable }, descending, operand }:
 function notBefore({ path: { comparable, nullable }, descending, operand }: Key): SqlCondition | undefined {
   if (operand === null || (descending && nullable)) return undefined;
   return { sql: `${comparable} ${descending ? '<=' : '>='} ?`, values: [operand] };
-}
-
-// A list is heavy, so it may take long, unless an index serves its order and filters.
-
-/** Skipping this many index rows takes a few milliseconds. */
-const MAX_SKIPPED_ROWS = 10_000;
-const RANGES: ReadonlySet<string> = new Set(['lt', 'lte', 'gt', 'gte']);
-
-type IndexedColumn = Field | Relation | 'identifier';
-
-type ListShape = Pick<ListQuery, 'filters' | 'order' | 'offset'> & { readonly view: Pick<View, 'type'> };
-
-/** Whether an index gives all records in order, without a sort. */
-export const servedByIndex = (list: Pick<ListShape, 'view' | 'order'>): boolean =>
-  !isHeavy({ ...list, filters: [], offset: 0 });
-
-export function isHeavy({ view: { type }, filters, order, offset }: ListShape): boolean {
-  if (filters.some((filter) => findsFew(type, filter))) return false;
-  const conditions = filters.map(conditionOf);
-  const terms = order.map(({ path }) => columnOf(path));
-  const isOneDirection = order.every(({ descending }) => descending === order[0]?.descending);
-  if (offset > MAX_SKIPPED_ROWS || !isOneDirection || !conditions.every((condition) => condition !== undefined))
-    return true;
-  const fixed = new Set(conditions.flatMap(({ column, isRange }) => (isRange ? [] : column)));
-  const ordered = terms.filter((column) => column === undefined || !fixed.has(column));
-  if (!conditions.every(({ column, isRange }) => !isRange || column === ordered[0])) return true;
-  // An index serves the list if it begins with the fixed columns, in any order, followed by the ordered columns.
-  return !indexesOf(type).some(
-    (columns) =>
-      columns.length === fixed.size + ordered.length &&
-      columns.slice(0, fixed.size).every((column) => fixed.has(column)) &&
-      ordered.every((column, index) => columns[fixed.size + index] === column),
-  );
-}
-
-/** Every index ends in the identifier. */
-const indexesOf = ({ indexes, references }: RecordType): readonly (readonly IndexedColumn[])[] => [
-  ['identifier'],
-  ...indexes.map(({ members }) => [...members, 'identifier' as const]),
-  ...references.flatMap(({ relation }) => (relation ? [[relation, 'identifier' as const]] : [])),
-];
-
-function findsFew({ indexes }: RecordType, filter: Filter): boolean {
-  if (filter.kind !== 'value' || (filter.operator !== 'eq' && filter.operator !== 'in')) return false;
-  const column = columnOf(filter.path);
-  return (
-    column === 'identifier' ||
-    indexes.some(({ unique, members }) => unique && members.length === 1 && members[0] === column)
-  );
-}
-
-/** `isRange`: false if the column equals a value, or is null. Undefined if no index helps. */
-function conditionOf(filter: Filter): { readonly column: IndexedColumn; readonly isRange: boolean } | undefined {
-  if (filter.kind !== 'value') return undefined;
-  const { path, operator, value } = filter;
-  const column = columnOf(path);
-  if (column === undefined) return undefined;
-  if (operator === 'eq' || (operator === 'null' && value === true)) return { column, isRange: false };
-  return RANGES.has(operator) ? { column, isRange: true } : undefined;
-}
-
-function columnOf({ relations: [relation, ...others], field }: Path): IndexedColumn | undefined {
-  if (relation) return others.length === 0 && !field && relation.link.at === 'source' ? relation : undefined;
-  if (!field) return 'identifier';
-  // Indexes ignore case if the tables have a case-folded column.
-  return field.caseless === (field.folded !== undefined) ? field : undefined;
 }
 
 // Summaries.

@@ -13,7 +13,8 @@ import type { Dialect } from '../dialect.ts';
 import { COPIES_OF_TEXT, type Driver, type Reader, type Row, type Snapshot } from '../driver.ts';
 import type { Page, Store, Summary } from '../store.ts';
 import { valuesOf } from './conditions.ts';
-import { compileList, compileSummary, isHeavy, LONG_MARK, MAX_BRIEF_BYTES, shapeOf, shapeOfSummary } from './lists.ts';
+import { isHeavy } from './heaviness.ts';
+import { compileList, compileSummary, LONG_MARK, MAX_BRIEF_BYTES, shapeOf, shapeOfSummary } from './lists.ts';
 import { createDeepLimit, createFindViewRows, limitedJson, MARK, ROOT_ALIAS, tooMany } from './views.ts';
 
 /** Maximum rows of a page to read at once and charge afterwards: on SQLite, rows one by one cost twice as much. */
