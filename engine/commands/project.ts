@@ -10,11 +10,11 @@ import { makeFolder } from '../files.ts';
 import { isObject } from '../json/json.ts';
 import { defaultPath, defaultTable, snakeCase } from '../names.ts';
 import { reasonOf, StartError } from '../problem.ts';
-import { PACKAGE_NAME, print, printError } from '../process.ts';
+import { PACKAGE_FOLDER, PACKAGE_NAME, print, printError } from '../process.ts';
 import { command } from './command.ts';
 
 const INIT =
-  'records init: writes a first descriptor and its test, a .gitignore and npm scripts; existing files are kept';
+  'records init: writes a first descriptor and its test, a .gitignore, npm scripts, a Dockerfile and a compose file; existing files are kept';
 
 const MANIFEST = 'package.json';
 const TEST_FILE = 'test/records.test.mjs';
@@ -35,7 +35,9 @@ const NEW_MANIFEST = '{ "private": true }';
 /** `npm init` writes this script. */
 const PLACEHOLDER = /^echo "Error: no test specified" && exit 1$/;
 
-const IGNORED = ['node_modules/', 'data/'];
+const IGNORED = ['node_modules/', 'data/', 'records.env'];
+
+const DEPLOYMENT = ['Dockerfile', 'compose.yaml'];
 
 export const init = command(INIT, {}, 0, async (_, __, { schemaDirectory }) => {
   const manifest = readManifest();
@@ -45,6 +47,7 @@ export const init = command(INIT, {}, 0, async (_, __, { schemaDirectory }) => {
       ? [`Kept ${schemaDirectory}, which has descriptors`]
       : [`Wrote ${writeDescriptor(TYPE, schemaDirectory)}`, writeNew(TEST_FILE, testOf(schemaDirectory))]),
     writeIgnored(),
+    ...DEPLOYMENT.map((file) => writeNew(file, readFileSync(join(PACKAGE_FOLDER, 'deploy/project', file), 'utf8'))),
     ...addScripts(manifest),
   ];
   print([...lines, '', 'Next: "npm start" serves the records, "npm test" runs the test.'].join('\n'));

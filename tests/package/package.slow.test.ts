@@ -22,7 +22,9 @@ beforeAll(() => {
 });
 
 test('it has the program, its types and its documents, and neither sources nor tests', () => {
-  const outside = packed.filter((file) => !/^(?:dist\/(?:engine|studio)|docs)\//.test(file));
+  const outside = packed.filter(
+    (file) => !/^(?:deploy\/(?:project|prometheus)|dist\/(?:engine|studio)|docs)\//.test(file),
+  );
   expect(outside.toSorted()).toEqual(
     (
       'CHANGELOG.md LICENSE README.md SECURITY.md deploy/records.service dist/LICENSES.txt ' +
@@ -33,7 +35,22 @@ test('it has the program, its types and its documents, and neither sources nor t
   );
   const kinds = new Set(packed.map((file) => /(?:\.d)?\.\w+$/.exec(file)?.[0] ?? ''));
   expect(kinds).toEqual(
-    new Set(['', '.br', '.css', '.d.mts', '.d.ts', '.gz', '.js', '.json', '.md', '.mjs', '.service', '.txt']),
+    new Set([
+      '',
+      '.br',
+      '.css',
+      '.d.mts',
+      '.d.ts',
+      '.gz',
+      '.js',
+      '.json',
+      '.md',
+      '.mjs',
+      '.service',
+      '.txt',
+      '.yaml',
+      '.yml',
+    ]),
   );
 });
 

@@ -134,11 +134,18 @@ export function expectWorks(strangerOf: () => Stranger): void {
     const { records, run, folder } = strangerOf();
     const first = await records('init');
     expect(first).toMatchObject({ code: 0, err: '' });
-    const files = ['schema/item.yaml', 'test/records.test.mjs', '.gitignore', 'package.json'];
+    const files = [
+      'schema/item.yaml',
+      'test/records.test.mjs',
+      '.gitignore',
+      'Dockerfile',
+      'compose.yaml',
+      'package.json',
+    ];
     const textsOf = (): readonly string[] => files.map((file) => readFileSync(join(folder, file), 'utf8'));
     const texts = textsOf();
     expect(Object.keys(JSON.parse(texts.at(-1) ?? '').scripts).toSorted()).toEqual(SCRIPTS.toSorted());
-    expect(texts[2]).toBe('node_modules/\ndata/\n');
+    expect(texts[2]).toBe('node_modules/\ndata/\nrecords.env\n');
     const grammar = /\$schema=(\S+)/.exec(texts[0] ?? '')?.[1] ?? '';
     expect(existsSync(join(folder, 'schema', grammar))).toBe(true);
     expect(await records('init')).toMatchObject({ code: 0, out: expect.stringContaining('Kept schema') });

@@ -34,9 +34,10 @@ async function built(): Promise<string> {
   await removeOld();
   const own = await mkdtemp(join(CACHE, `${PREFIX}new-`));
   await copyFile('package.json', join(own, 'package.json'));
-  // Where the studio is, and the pages that the service shows.
+  // Where the studio is, the pages that the service shows, and the files that `records init` copies.
   await symlink(resolve('dist'), join(own, 'dist'));
   await symlink(resolve('docs'), join(own, 'docs'));
+  await symlink(resolve('deploy'), join(own, 'deploy'));
   await cp('engine/pages/public', join(own, 'engine/pages/public'), { recursive: true });
   await cp('engine/descriptor/descriptor.schema.json', join(own, 'engine/descriptor/descriptor.schema.json'));
   await promisify(execFile)(process.execPath, [TSC, ...OPTIONS, '--outDir', own]);
