@@ -90,10 +90,15 @@ class LineReader {
       throw new Problem('content-too-large', `The body has more than ${bodyKeys} keys; send it in parts`);
     const raw = this.raw.size === 0 ? NO_RAW_VALUES : this.raw;
     const faults = this.#refused.map(({ fault }) => fault);
+    const lineOf = (pointer: string): number | undefined => this.#lines[Number(/^\/(\d+)/.exec(pointer)?.[1])];
     const reworded = (fault: Fault): Fault => {
-      const [, index] = ('pointer' in fault && /^\/(\d+)/.exec(fault.pointer)) || [];
-      const line = index === undefined ? undefined : this.#lines[Number(index)];
-      return line === undefined ? fault : atLine(inWords(fault), line);
+      const line = 'pointer' in fault ? lineOf(fault.pointer) : undefined;
+      if (line === undefined) return fault;
+      const { message, ...rest } = inWords(fault);
+      return atLine(
+        { ...rest, message: message.replaceAll(/"(\/\d+)(?:\/[^"]*)?"/g, (_, at: string) => `line ${lineOf(at)}`) },
+        line,
+      );
     };
     return { records: this.#records, reworded, raw, isArray: true, faults };
   }

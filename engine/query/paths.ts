@@ -28,7 +28,13 @@ export interface PathStart {
 }
 
 /** Follows `author.country.name`; undefined after a complaint. `through`: sets on the path; one record of each must match. */
-export function resolveSubject(start: PathStart, text: string, complain: Complain, others: Iterable<string> = []) {
+export function resolveSubject(
+  start: PathStart,
+  text: string,
+  complain: Complain,
+  others: Iterable<string> = [],
+  isSuggested: (relation: Relation) => boolean = () => true,
+) {
   const steps = text.split('.');
   const through: SetPath[] = [];
   let relations: readonly Relation[] = [];
@@ -39,7 +45,10 @@ export function resolveSubject(start: PathStart, text: string, complain: Complai
     if (relation === undefined) {
       if (index < steps.length - 1) return unknownRelation(type, rights, step, complain);
       const field = fields.get(step);
-      if (!field && step !== type.identifier.name) return unknownField(names, step, complain, index > 0 ? [] : others);
+      if (!field && step !== type.identifier.name) {
+        const near = [...relationsFor(rights, type).values()].flatMap((one) => (isSuggested(one) ? one.name : []));
+        return unknownField(names, step, complain, [...near, ...(index > 0 ? [] : others)]);
+      }
       return { through, end: pathTo(type, relations, field), reached: { names, followed } };
     }
     if (followed === MAX_INCLUDE_DEPTH)
@@ -55,7 +64,7 @@ export function resolveSubject(start: PathStart, text: string, complain: Complai
 
 /** Resolves a path in an order or a summary; refuses sets, so that a record has at most one value. */
 export function resolvePath(names: PathNames, text: string, complain: Complain, others: Iterable<string> = []) {
-  const subject = resolveSubject({ names, followed: 0 }, text, complain, others);
+  const subject = resolveSubject({ names, followed: 0 }, text, complain, others, ({ toMany }) => !toMany);
   if (!subject) return undefined;
   const [first = subject.end] = subject.through;
   if (!('set' in first)) return first;
@@ -75,16 +84,15 @@ function unknownRelation(type: RecordType, rights: Rights, name: string, complai
 }
 
 function unknownField(
-  { type, variant, fields, rights }: PathNames,
+  { type, variant, fields }: PathNames,
   name: string,
   complain: Complain,
-  others: Iterable<string>,
+  others: readonly string[],
 ): undefined {
   if (type.fields.has(name))
     return complain('not-in-variant', `Variant "${variant.name}" of ${type.name} has no field "${name}"`);
-  const toOne = [...relationsFor(rights, type).values()].flatMap((relation) => (relation.toMany ? [] : relation.name));
   return complain('unknown-field', `${type.name} has no field ${quote(name)}`, () =>
-    didYouMean(name, [type.identifier.name, ...fields.keys(), ...toOne, ...others]),
+    didYouMean(name, [type.identifier.name, ...fields.keys(), ...others]),
   );
 }
 

@@ -298,6 +298,24 @@ test.each([
   expect([answer.status, bodyOf(answer).detail]).toEqual([422, expect.stringMatching(detail)]);
 });
 
+test.each([
+  [CSV, 'code,count\na,1\nb,2\n\na,3\n'],
+  [NDJSON, '\n{"code":"a"}\n{"code":"b"}\n\n{"code":"a"}'],
+])('two records of %s that are the same by on= are named by their lines', async (type, body) => {
+  const { detail, errors } = bodyOf(await send('POST /api/rows?on=code', type, body));
+  expect(detail).toBe('Line 5: line 5 and line 2 are the same Row by code; list it once');
+  expect(errors[0]).toMatchObject({ line: 5, pointer: '/2/code', code: 'duplicate' });
+});
+
+test('a unique value that stands in two lines is told by the other line', async () => {
+  const { status, text } = await send('POST /api/rows', CSV, 'code\nx\ny\nx\n');
+  expect([status, JSON.parse(text).errors[0]]).toMatchObject([
+    409,
+    { line: 4, message: expect.stringContaining('line 2') },
+  ]);
+  expect(JSON.parse(text).detail).not.toMatch(/"\/\d/);
+});
+
 test('other media types are refused with those that are taken', async () => {
   const answer = await send('POST /api/rows', 'text/plain', 'text\na\n');
   expect([answer.status, answer.headers['accept']]).toEqual([415, 'application/json, application/x-ndjson, text/csv']);

@@ -287,6 +287,18 @@ describe('filters', () => {
     const { errors } = problemOf(() => list(search, loan));
     expect(errors.map((fault) => fault.message).join('\n')).toContain(message);
   });
+
+  test.each([
+    ['_cnd[shelve]=1', 'did you mean "shelves"?'],
+    ['_cnd[$any][0][shelve]=1', 'did you mean "shelves"?'],
+    ['_cnd[author.book]=1', 'did you mean "books"?'],
+    ['_cnd[orderBy]=shelve', 'Book has no field "shelve"'],
+  ])('of books: ?%s: %s', (search, message) => {
+    const { errors } = problemOf(() => list(search));
+    expect(errors.map((fault) => fault.message)).toEqual([
+      expect.stringMatching(new RegExp(`${message.replaceAll('?', '\\?')}$`)),
+    ]);
+  });
 });
 
 test.each<[what: string, most: number, one: (index: number) => string]>([
