@@ -60,6 +60,7 @@ export const severities = {
   'duplicate-table': 'error',
   'duplicate-name': 'error',
   'hidden-id': 'warning',
+  'dialect-word': 'warning',
   'duplicate-column': 'error',
   'former-name-taken': 'error',
   'duplicate-rename': 'error',

@@ -1,6 +1,7 @@
 /** Names that clash: within one type, between types, and in the database. */
 import type { DiagnosticCode } from '../../diagnostic.ts';
 import { hiddenColumn, joinTable, ownColumn, pathOf, sideName, tableOf } from '../descriptor.ts';
+import { isDialectWord } from '../dialect-words.ts';
 import type { RelationEnd, Schema, TypeDraft } from '../draft.ts';
 import { finding, type Finding, quoted } from '../report.ts';
 import type { At, YamlPath } from '../source.ts';
@@ -54,7 +55,15 @@ export const checkNames: SchemaCheck = function* ({ types }) {
       ...[...type.fields.keys()].map((name) => claim(name, 'field', ['fields', name], 'key')),
       ...[...type.relations.keys()].map((name) => claim(name, 'relation', ['relations', name], 'key')),
     ]);
-    if (identifier.toLowerCase() === ID || operations?.size === 0) continue;
+    if (operations?.size === 0) continue;
+    const names = new Set([...type.fields.keys(), ...type.relations.keys()]);
+    for (const section of SECTIONS)
+      for (const name of type[section].keys())
+        if (isDialectWord(name, names)) {
+          const taken = `${quoted(name)} is a word in queries of /json-server and /simple-rest, and means this here; give it another name if their clients need the word`;
+          yield [type, finding('dialect-word', [section, name], taken, 'key')];
+        }
+    if (identifier.toLowerCase() === ID) continue;
     const message = `/json-server and /simple-rest show the identifier ${quoted(identifier)} as "${ID}", and hide this; give it another name if their clients need it`;
     for (const section of SECTIONS)
       if (type[section].has(ID)) yield [type, finding('hidden-id', [section, ID], message, 'key')];

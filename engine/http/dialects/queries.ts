@@ -1,5 +1,5 @@
 /** Translates query strings of json-server and ra-data-simple-rest to parameters of `/api`, and adds their paging information. */
-import type { OperatorName } from '../../field-types/field-type.ts';
+import { COMPARISONS, type Comparison, EMBEDS, ONCE, SEARCH } from '../../descriptor/dialect-words.ts';
 import { isObject, type JsonValue, readJson } from '../../json/json.ts';
 import type { RecordType } from '../../model/model.ts';
 import { didYouMean } from '../../names.ts';
@@ -50,22 +50,6 @@ const parserOf =
     return { all: read(values, translation), faults };
   };
 
-/** The operator, and for strings the pattern whose `%` the value replaces. */
-type Comparison = readonly [operator: OperatorName, pattern?: string];
-
-/** By suffix of the field name: `position_gte`, or `position:gte` in json-server 1. */
-const COMPARISONS: ReadonlyMap<string, Comparison> = new Map<string, Comparison>([
-  ...(['eq', 'ne', 'lt', 'lte', 'gt', 'gte', 'in'] as const).map((word): [string, Comparison] => [word, [word]]),
-  ['neq', ['ne']],
-  ['eq_any', ['in']],
-  ['like', ['like', '*%*']],
-  ['contains', ['like', '*%*']],
-  ['q', ['like', '*%*']],
-  ['startsWith', ['like', '%*']],
-  ['endsWith', ['like', '*%']],
-]);
-
-const SEARCH = 'q';
 const DIRECTIONS = ['asc', 'desc'];
 const FOR_API = '; parameters like this are for /api';
 
@@ -162,8 +146,6 @@ const shownRelations = (paths: readonly string[]): Parameter => ({
 
 // json-server: version 0 (`_start`, `_order`, `position_gte`) and 1 (`-position`, `_per_page`, `position:gte`).
 
-const EMBEDS = ['_embed', '_expand'];
-const ONCE = ['_start', '_end', '_limit', '_page', '_per_page', '_sort', '_order'];
 const OTHERS = [...ONCE, ...EMBEDS];
 
 const DEFAULT_SIZE = 10;
