@@ -367,6 +367,50 @@ describe('what somebody else did to the tables', () => {
     },
   );
 
+  const raising = (event: string): string =>
+    onEach === 0
+      ? `create trigger strict_books before ${event} on books begin select raise(abort, 'never on a Saturday'); end`
+      : `create function strictly() returns trigger language plpgsql as 'begin raise exception ''never on a Saturday''; end';
+        create trigger strict_books before ${event} on books for each row execute function strictly()`;
+  const seeded = `${BOOKS}seed: [{ id: 7, title: S }]\n`;
+
+  test.each([
+    ['a seed', 'insert', seeded],
+    ['a seed of another type that brings a book', 'insert', BOOKS],
+    ...(onEach === 0 ? [] : [['a fill', 'update', REBUILT]]),
+  ])(
+    '%s fires a trigger that raises: the plan names it, and apply says what it said',
+    async (what, event = '', book = '') => {
+      const shelf = 'type: Shelf\nrelations: { books: { kind: hasMany, type: Book, owned: true } }\n';
+      const project = await projectOf({ 'book.yaml': BOOKS, 'shelf.yaml': shelf }, fill);
+      await runSql(project.database, raising(event));
+      const untouched = [await contents(project), await columnsIn(project)];
+      project.write({
+        'book.yaml': book,
+        ...(what.includes('another') ? { 'shelf.yaml': `${shelf}seed: [{ id: 3, books: [{ title: S }] }]\n` } : {}),
+      });
+      expect((await project.run('plan')).out).toContain(
+        '    fires trigger strict_books of books, which the engine did not make',
+      );
+      expect(JSON.parse((await project.run('plan', '--json')).out).steps).toContainEqual(
+        expect.objectContaining({ triggers: ['strict_books of books'] }),
+      );
+      const { code, err } = await project.run('apply');
+      expect([code, err]).toEqual([1, expect.stringContaining('never on a Saturday')]);
+      expect(err).toContain('strict_books of books');
+      await expect(project.starts()).rejects.toThrow(/never on a Saturday[^]*strict_books of books/);
+      expect([await contents(project), await columnsIn(project)]).toEqual(untouched);
+    },
+  );
+
+  test('a trigger that a step does not fire is not named there', async () => {
+    const project = await projectOf({ 'book.yaml': BOOKS }, fill);
+    await runSql(project.database, raising('delete'));
+    project.write({ 'book.yaml': `${REBUILT}seed: [{ id: 7, title: S }]\n` });
+    expect((await project.run('plan')).out).not.toContain('fires trigger');
+    expect(await project.run('apply')).toMatchObject({ code: 0 });
+  });
+
   const OTHER = { 'other.yaml': 'type: Other\n' };
   const withBook = (field: string): Files => ({ 'book.yaml': `${BOOKS}  ${field}\n` });
   /** Changes of the descriptors, and the step that has to be allowed. */

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Model } from '../../model/model.ts';
-import { StartError } from '../../problem.ts';
+import { Problem, StartError } from '../../problem.ts';
 import { SCHEMA_CHECK_INTERVAL_MS } from '../database.ts';
 import type { Driver, Reader, Writer } from '../driver.ts';
 import { engineTables, SEED_TABLE } from '../tables.ts';
@@ -158,14 +158,23 @@ export async function applyPlan(
     if (isNew) await remember(writer, history, wanted, dialect);
     if (plan.steps.some(isSeed)) await insertSeeds(servedModel(plan.model, wanted).model, writer, driver, clock);
   };
+  const triggers = [...new Set(asFound.flatMap((one) => one.triggers ?? []))].join(', ');
+  const named = (error: unknown): never => {
+    const isRefused = error instanceof Problem && error.code === 'refused-by-database';
+    if (!isRefused && (triggers === '' || !(error instanceof StartError) || error instanceof StalePlan)) throw error;
+    const reason = isRefused
+      ? `The database refuses a seed record: ${error.message}. Nothing was changed.`
+      : error.message;
+    throw new StartError(triggers === '' ? reason : `${reason}\nTriggers that fired: ${triggers}`, { cause: error });
+  };
   if (plan.steps.every(isSeed)) {
-    if (isNew || plan.steps.length > 0) await driver.write(finish);
+    if (isNew || plan.steps.length > 0) await driver.write(finish).catch(named);
     return { steps: asFound, backup: undefined };
   }
   let steps = asFound;
   const tasks = plan.steps.flatMap((step) => step.tasks);
   const lossy = plan.steps.filter(({ risk }) => risk === 'destructive');
-  const backup = await driver.migrate({
+  const migration = driver.migrate({
     tasks,
     key: JSON.stringify([applied, wanted, tasks.map(({ sql }) => sql)]),
     own: ownIndexes(applied),
@@ -178,6 +187,7 @@ export async function applyPlan(
     after: finish,
     watch,
   });
+  const backup = await migration.catch(named);
   // Running instances must notice before this writes values that they would misread.
   if (!dialect.revision.inEachSnapshot && plan.steps.some(isReadOtherwise)) await sleep(2 * SCHEMA_CHECK_INTERVAL_MS);
   return { steps, backup };

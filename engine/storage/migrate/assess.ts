@@ -1,7 +1,7 @@
 /** Checks a plan against the rows: which records each step affects, and whether it may run. */
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader } from '../driver.ts';
-import { type Catalogue, type Drift, nameClashes, obstaclesTo, ownIndexes } from './catalogue.ts';
+import { type Catalogue, type Drift, nameClashes, obstaclesTo, ownIndexes, triggersOf } from './catalogue.ts';
 import {
   isDrop,
   isQuestion,
@@ -30,6 +30,7 @@ export interface Assessed {
   readonly isAtStake: boolean;
   readonly affected: readonly AffectedRows[];
   readonly obstacles: readonly string[];
+  readonly triggers?: readonly string[];
   readonly older?: ReturnType<typeof olderInstances>;
 }
 
@@ -80,7 +81,10 @@ export async function assessIn(
   const found = (await assess(plan, driver, driver.dialect, allowed)).map((one) =>
     one.state === 'kept'
       ? one
-      : blockedBy(one, [...(clashes.get(one.step) ?? []), ...obstaclesTo(one.step, plan.applied, plan.catalogue)]),
+      : blockedBy({ ...one, triggers: triggersOf(one.step, plan.catalogue) }, [
+          ...(clashes.get(one.step) ?? []),
+          ...obstaclesTo(one.step, plan.applied, plan.catalogue),
+        ]),
   );
   if (found.some(({ obstacles }) => obstacles.length > 0)) return found;
   const tasks = plan.steps.flatMap((step) => step.tasks);
@@ -154,7 +158,7 @@ interface Shown {
 
 export const formatSteps = (steps: readonly Assessed[], { sql = false, notes = false }: Shown = {}): string =>
   steps
-    .flatMap(({ step, state, affected, obstacles, older }) => {
+    .flatMap(({ step, state, affected, obstacles, triggers = [], older }) => {
       const lines = [
         ...affected.map(({ count, identifiers, seeds, says }) => {
           const named = identifiers.map((one, at) => (seeds ? `${one} for seed ${seeds[at]} of ${step.type}` : one));
@@ -162,6 +166,7 @@ export const formatSteps = (steps: readonly Assessed[], { sql = false, notes = f
           return `${count} ${count === 1 ? 'record' : 'records'}: ${says} (${named.join(', ')}${more})`;
         }),
         ...obstacles,
+        ...triggers.map((name) => `fires trigger ${name}, which the engine did not make`),
         ...(notes && older ? [olderWords[older]] : []),
         ...(state === 'ready' || state === 'blocked' ? [] : [allowing(step)]),
         ...(sql ? step.tasks.flatMap((task) => `${task.sql};`.split('\n')).map((line) => `  ${line}`) : []),
@@ -216,7 +221,7 @@ export const planAsJson = (
   withSql: boolean,
   others: readonly string[] = [],
 ) => ({
-  steps: steps.map(({ step, state, affected, obstacles, older }) => ({
+  steps: steps.map(({ step, state, affected, obstacles, triggers = [], older }) => ({
     id: stepId(step),
     code: step.code,
     type: step.type,
@@ -226,6 +231,7 @@ export const planAsJson = (
     description: step.description,
     records: affected,
     obstacles: obstacles.length > 0 ? obstacles : undefined,
+    triggers: triggers.length > 0 ? triggers : undefined,
     older,
     sql: withSql ? step.tasks.map(({ sql }) => sql) : undefined,
   })),

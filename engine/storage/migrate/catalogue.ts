@@ -8,7 +8,7 @@ import type { MigrationStep, Plan } from './steps.ts';
 
 /**
  * Kinds: relation (`detail`: table or view), column (`detail`: type, default), needed (column without default), index,
- * trigger, reader (of column `detail`: a view, an index, a constraint, a foreign key of another table), denied (table or
+ * trigger (`detail`: its events), reader (of column `detail`: a view, an index, a constraint, a foreign key of another table), denied (table or
  * schema `name` has another owner).
  */
 interface Found {
@@ -124,6 +124,21 @@ export function othersIn(applied: AppliedModel, catalogue: Catalogue): readonly 
 
 export const ownIndexes = (applied: AppliedModel): ReadonlySet<string> =>
   new Set(ownTables(applied).flatMap(({ made }) => Object.keys(made)));
+
+/** Triggers of others that a step fires. */
+export function triggersOf({ tasks, seeds }: MigrationStep, catalogue: Catalogue): readonly string[] {
+  const updated = tasks.flatMap(({ table, updates }) => (updates && table !== undefined ? table : []));
+  const fired = [
+    ...updated.map((table) => ['update', table] as const),
+    ...seeds.flatMap((table) => [['insert', table] as const, ['update', table] as const]),
+  ];
+  const names = fired.flatMap(([event, table]) =>
+    found(catalogue, table, 'trigger').flatMap(({ name, detail }) =>
+      detail.includes(event) ? `${name} of ${table}` : [],
+    ),
+  );
+  return [...new Set(names)];
+}
 
 /** Tables and indexes share their names. PostgreSQL makes an index and a sequence for the identifier of each table. */
 export function nameClashes(

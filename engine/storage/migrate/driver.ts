@@ -134,6 +134,8 @@ export interface Task {
   /** Whether a new table takes the place of the old one, without constraints of others. */
   readonly replaces?: boolean;
   readonly builds?: string;
+  /** Whether it updates rows, so that triggers fire. */
+  readonly updates?: boolean;
 }
 
 export const plainTasks = (kind: Task['kind'], statements: readonly string[], table?: string): readonly Task[] =>

@@ -53,7 +53,10 @@ export function seedSteps(
     const detail = `record${seeds.length === 1 ? '' : 's'} ${shown.join(', ')}${more}`;
     const all = Map.groupBy([...seeds, ...seeds.flatMap((seed) => [...mentionsIn(seed)])], (one) => one.type);
     const checks = [...all].flatMap(([one, mentions]) => checksOf(one, mentions, changes, allPending, dialect));
-    return [createStep('add-seed', type.name, { detail, checks, rowsIn: changes.get(type)?.before.table })];
+    const tables = [...all.keys()].map(({ table }) => table);
+    return [
+      createStep('add-seed', type.name, { detail, checks, seeds: tables, rowsIn: changes.get(type)?.before.table }),
+    ];
   });
 }
 

@@ -128,6 +128,8 @@ export interface MigrationStep {
   readonly tasks: readonly Task[];
   readonly rowsIn: string | undefined;
   readonly creates: readonly string[];
+  /** The tables of which seeds insert or link records. */
+  readonly seeds: readonly string[];
 }
 
 export interface Plan {
@@ -147,16 +149,16 @@ interface Words {
   readonly detail?: string;
 }
 
-export type StepParts = Partial<Pick<MigrationStep, 'rowsIn' | 'edits' | 'tasks' | 'checks' | 'creates'>> &
+export type StepParts = Partial<Pick<MigrationStep, 'rowsIn' | 'edits' | 'tasks' | 'checks' | 'creates' | 'seeds'>> &
   Omit<Words, 'type'> & { readonly rows?: RowQuery | undefined };
 
 export function createStep(code: StepCode, type: string, parts: StepParts = {}): MigrationStep {
-  const { name, rows, checks = [], edits = [], tasks = [], rowsIn, creates = [] } = parts;
+  const { name, rows, checks = [], edits = [], tasks = [], rowsIn, creates = [], seeds = [] } = parts;
   const [risk, description] = stepKinds[code];
   const words = { ...parts, type };
   const own = rows ? [checkOf(code, words, rows)] : [];
   const step = { code, type, name, risk, description: filled(description, words), checks: [...own, ...checks] };
-  return { ...step, edits, tasks, rowsIn, creates };
+  return { ...step, edits, tasks, rowsIn, creates, seeds };
 }
 
 export function checkOf(code: StepCode, words: Words, rows: RowQuery): StepCheck {

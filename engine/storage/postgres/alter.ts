@@ -182,7 +182,11 @@ export function alterTable(
     return [
       taskOf('trigger', `create function ${name}() returns trigger language plpgsql as ${text}`),
       taskOf('trigger', trigger),
-      { ...taskOf('fill', `update ${quote(table)} set ${set} where ${key} > ? and ${key} <= ?`), identifier },
+      {
+        ...taskOf('fill', `update ${quote(table)} set ${set} where ${key} > ? and ${key} <= ?`),
+        identifier,
+        updates: true,
+      },
       taskOf('define', `drop function ${name}() cascade`),
     ];
   }

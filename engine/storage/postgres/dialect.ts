@@ -126,7 +126,8 @@ const CATALOGUE = `with own as (
   union all select 'denied', own.name, own.name, '' from own join pg_class c on c.oid = own.oid where not pg_has_role(c.relowner, 'usage')
   union all select 'index', own.name, relname::text, '' from own join pg_index on indrelid = own.oid join pg_class c on c.oid = indexrelid
     where indisvalid and not indisprimary
-  union all select 'trigger', own.name, tgname::text, '' from own join pg_trigger on tgrelid = own.oid and not tgisinternal
+  union all select 'trigger', own.name, tgname::text, case when tgenabled = 'D' then '' else concat_ws(' ', case when tgtype & 4 > 0 then 'insert' end, case when tgtype & 16 > 0 and cardinality(tgattr::int2[]) = 0 then 'update' end) end
+    from own join pg_trigger on tgrelid = own.oid and not tgisinternal
   union all select distinct 'reader', "table", name, "column" from reader where name is not null`;
 
 export const postgresDialect: Dialect = {

@@ -62,9 +62,16 @@ async function explainErrors(work: (running: (sql: string) => void) => Promise<v
     const message =
       error instanceof Problem && error.code === 'outcome-unknown'
         ? 'The connection was lost before the database said whether the tables were changed. Start again: what is done is not done twice'
-        : `The database did not carry out "${sql}" (${stateOf(error)}). Nothing was changed${hint === undefined ? '' : `. What helps: ${hint}`}`;
+        : `The database did not carry out "${sql}" (${stateOf(error)})${refusalOf(error, cause)}. Nothing was changed${hint === undefined ? '' : `. What helps: ${hint}`}`;
     throw new StartError(message, { cause: error });
   }
+}
+
+/** What a trigger of others said, and its function. */
+function refusalOf(error: unknown, cause: unknown): string {
+  if (!(error instanceof Problem) || error.code !== 'refused-by-database') return '';
+  const [place = ''] = String(Reflect.get(Object(cause), 'where') ?? '').split('\n');
+  return `: ${[error.message, place].filter((text) => text !== '').join(', in ')}`;
 }
 
 type TaskNumber = Pick<Doing, 'number' | 'of'>;
