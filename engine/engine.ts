@@ -21,6 +21,7 @@ import { readinessOf, unavailable } from './storage/unavailable.ts';
 import { AUTO_RATE, type Settings } from './settings/settings.ts';
 import type { DatabaseObserver } from './storage/database.ts';
 import type { PreparedTables } from './storage/migrate/apply.ts';
+import { UNUSED_NAMES } from './storage/migrate/assess.ts';
 import { openStorage } from './storage/open.ts';
 import type { Clock } from './storage/write/values.ts';
 import type { ModelNumbers } from './storage/store.ts';
@@ -198,7 +199,7 @@ const fitReporter =
 
 const MAX_NAMED = 20;
 
-function reportTables(log: Log, { history: { state, last, own }, made, kept, others }: PreparedTables): void {
+function reportTables(log: Log, { history: { state, last, own }, made, kept, others, unused }: PreparedTables): void {
   if (made.length > 0)
     log.info({ model: last, steps: made.length, made: made.slice(0, MAX_NAMED) }, 'the tables were changed');
   if (state === 'behind')
@@ -213,6 +214,7 @@ function reportTables(log: Log, { history: { state, last, own }, made, kept, oth
     );
   if (kept.length > 0)
     log.warn({ kept }, 'the database keeps what the descriptors do not name; "records plan" shows how to drop it');
+  if (unused.length > 0) log.warn({ unused }, `names in descriptors have no effect: ${UNUSED_NAMES}`);
   if (others.length > 0)
     log.warn(
       { others },

@@ -14,6 +14,7 @@ import {
   formatDrift,
   formatOthers,
   formatPlan,
+  formatUnused,
   LEGEND,
   planAsJson,
 } from '../storage/migrate/assess.ts';
@@ -36,10 +37,10 @@ export const plan = command(
   0,
   async ({ allow = [], back = false, sql = false, json }, _, { schemaDirectory, databaseUrl }) => {
     const looked = await look(readModel(schemaDirectory), databaseAt(databaseUrl), new Set(allow), back);
-    const { history, steps, drift, others } = looked;
+    const { history, steps, drift, others, unused } = looked;
     if (json) {
       const behind = history && { database: history.last ?? null, serves: history.own?.number ?? null };
-      print(JSON.stringify({ ...planAsJson(steps, drift, sql, others), behind }, null, 2));
+      print(JSON.stringify({ ...planAsJson(steps, drift, sql, others, unused), behind }, null, 2));
     } else print(format(looked, sql));
     if (drift.length > 0 || blockers(steps).length > 0) return 1;
     return steps.some(({ state }) => state !== 'kept') ? 2 : 0;
@@ -52,18 +53,20 @@ interface Looked {
   readonly drift: readonly Drift[];
   readonly isThere: boolean;
   readonly others: readonly string[];
+  readonly unused: readonly string[];
 }
 
 async function look(model: Model, database: Location, allowed: ReadonlySet<string>, back: boolean): Promise<Looked> {
   if (database.newDialect) {
     const made = createPlan(model, { applied: NO_MODEL, own: undefined }, database.newDialect);
-    return { steps: assessNew(made, database.newDialect), drift: [], others: [], isThere: false };
+    return { steps: assessNew(made, database.newDialect), drift: [], others: [], unused: [], isThere: false };
   }
   const driver = await database.open();
   try {
     const found = await planFor(model, driver, allowed);
-    const { history, applied, catalogue } = found;
-    const looked = { drift: driftOf(applied, catalogue), others: othersIn(applied, catalogue), isThere: true };
+    const { history, applied, catalogue, unused } = found;
+    const others = othersIn(applied, catalogue);
+    const looked = { drift: driftOf(applied, catalogue), others, unused, isThere: true };
     if (history.state !== 'behind' || back) return { ...looked, steps: await assessIn(found, driver, allowed) };
     ownView(model, history);
     return { ...looked, steps: [], history };
@@ -72,13 +75,14 @@ async function look(model: Model, database: Location, allowed: ReadonlySet<strin
   }
 }
 
-function format({ steps, drift, history, others, isThere }: Looked, sql: boolean): string {
+function format({ steps, drift, history, others, unused, isThere }: Looked, sql: boolean): string {
   const legend = (made: readonly Assessed[]): readonly string[] =>
     made.every(({ state }) => state === 'ready') ? [] : ['', LEGEND];
   return [
     ...(history ? [behind(history)] : []),
     ...formatPlan(steps, legend, { sql, notes: isThere }),
     ...(others.length === 0 ? [] : ['', formatOthers(others)]),
+    ...(unused.length === 0 ? [] : ['', formatUnused(unused)]),
     ...(drift.length === 0 ? [] : ['', formatDrift(drift)]),
   ].join('\n');
 }

@@ -291,3 +291,30 @@ describe('names over time', () => {
     });
   });
 });
+
+test('a table, column or join table of another name: the plan says that the old name stays, and what to do', async () => {
+  const project = await newProject(OLD);
+  await project.starts();
+  expect((await project.run('plan')).out).not.toContain('Without effect');
+  const named = {
+    'author.yaml': OLD['author.yaml'].replace('friends: { kind', 'friends: { through: friendships, kind'),
+    'book.yaml': OLD['book.yaml']
+      .replace('Book\n', 'Book\ntable: volumes\n')
+      .replace('author: { kind', 'author: { column: written_by, kind'),
+    'tag.yaml': OLD['tag.yaml'].replace('books: { kind', 'books: { through: marks, kind'),
+  };
+  project.write(named);
+  const unused = [
+    '"through: friendships" of Author.friends (it stays authors_friends)',
+    '"column: written_by" of Author.books (it stays author_id)',
+    '"table: volumes" of Book (it stays books)',
+    '"through: marks" of Book.tags (it stays books_tags)',
+  ];
+  const { code, out } = await project.run('plan');
+  expect([code, out]).toEqual([0, expect.stringContaining('export the records, and import them into a new database')]);
+  for (const one of unused) expect(out).toContain(one);
+  expect(JSON.parse((await project.run('plan', '--json')).out).unused).toHaveLength(unused.length);
+  const made = await newProject(named);
+  await made.starts();
+  expect((await made.run('plan')).out).not.toContain('Without effect');
+});

@@ -116,6 +116,7 @@ ${more}relations:
       const allow = (await steps(project)).flatMap(({ id, state }) => (state === 'allow' ? ['--allow', id] : []));
       const planned = await project.run('plan', ...allow);
       expect([planned.code, planned.out.includes(says)]).toEqual(says.includes('for seed') ? [1, true] : [2, false]);
+      expect(planned.out).toContain(' of Mark: seeds are tried when this is applied');
       expect(await project.run('apply', ...allow)).toMatchObject({ code: 1, err: expect.stringContaining(says) });
       if (allow.length === 0) await expect(project.starts()).rejects.toThrow(says);
       expect([await contents(project), await columnsIn(project)]).toEqual(untouched);

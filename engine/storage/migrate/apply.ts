@@ -11,7 +11,7 @@ import { readAppliedModel, remember, type History, historyOf } from './applied.t
 import { assess, type Assessed, assessIn, blockers, formatRefusal } from './assess.ts';
 import { type Catalogue, driftOf, othersIn, ownIndexes, readCatalogue } from './catalogue.ts';
 import { type Follower, UNWATCHED } from './driver.ts';
-import { mappedModel } from './mapping.ts';
+import { mappedModel, unusedNames } from './mapping.ts';
 import { createPlan } from './plan.ts';
 import { insertSeeds, readSeeded } from './seeds.ts';
 import { servedModel } from './served.ts';
@@ -31,6 +31,7 @@ export interface PreparedTables {
   readonly made: readonly string[];
   readonly kept: readonly string[];
   readonly others: readonly string[];
+  readonly unused: readonly string[];
 }
 
 const NONE: ReadonlySet<string> = new Set();
@@ -65,7 +66,8 @@ async function prepareOnce(
     await applyPlan({ ...plan, steps, kept: [] }, driver, NONE, UNWATCHED, clock);
     const history = await historyOf(model, driver);
     const others = othersIn(plan.applied, plan.catalogue);
-    return { ...ownView(model, history), history, made: steps.map(stepId), kept: plan.kept.map(stepId), others };
+    const { kept, unused } = plan;
+    return { ...ownView(model, history), history, made: steps.map(stepId), kept: kept.map(stepId), others, unused };
   }
   const catalogue = await readCatalogue(driver);
   const drift = driftOf(found.applied, catalogue);
@@ -76,7 +78,8 @@ async function prepareOnce(
   const view = ownView(model, found, isBehind ? [] : [...(await missingTables(driver)).keys()]);
   if (seeds && found.state === 'current' && [...model.types.values()].some(({ seed }) => seed.length > 0))
     await driver.write((writer) => insertSeeds(view.model, writer, driver, clock));
-  return { ...view, history: found, made: [], kept: [], others: othersIn(found.applied, catalogue) };
+  const unused = unusedNames(model, view.mapped);
+  return { ...view, history: found, made: [], kept: [], others: othersIn(found.applied, catalogue), unused };
 }
 
 /** Throws a StartError if the tables cannot serve the model. `missing`: the engine's own missing tables. */

@@ -186,6 +186,12 @@ export const formatDrift = (drift: readonly Drift[]): string =>
 export const formatOthers = (others: readonly string[]): string =>
   `The engine did not make, and leaves alone: ${others.join(', ')}`;
 
+export const UNUSED_NAMES =
+  'A table or a column keeps the name that it was made with. To use another, export the records, and import them into a new database';
+
+export const formatUnused = (unused: readonly string[]): string =>
+  `Without effect: ${unused.join(', ')}. ${UNUSED_NAMES}.`;
+
 export function formatPlan(
   steps: readonly Assessed[],
   summary: (made: readonly Assessed[]) => readonly string[],
@@ -220,6 +226,7 @@ export const planAsJson = (
   drift: readonly Drift[],
   withSql: boolean,
   others: readonly string[] = [],
+  unused: readonly string[] = [],
 ) => ({
   steps: steps.map(({ step, state, affected, obstacles, triggers = [], older }) => ({
     id: stepId(step),
@@ -237,4 +244,5 @@ export const planAsJson = (
   })),
   drift,
   others: others.length > 0 ? others : undefined,
+  unused: unused.length > 0 ? unused : undefined,
 });

@@ -1,4 +1,5 @@
 /** Maps the Model to the database's tables and columns: renamed parts keep theirs. */
+import { hiddenColumn, joinTable, ownColumn } from '../../descriptor/descriptor.ts';
 import {
   type Field,
   type JoinTable,
@@ -9,7 +10,7 @@ import {
   type Relation,
 } from '../../model/model.ts';
 import { revised } from '../../model/resolve.ts';
-import { generatedName } from '../../names.ts';
+import { defaultTable, generatedName } from '../../names.ts';
 import { tablesOf } from '../tables.ts';
 import {
   type AppliedJoin,
@@ -146,6 +147,37 @@ export function mappedModel(
   for (const type of model.types.values()) mapType(type);
   mapJoins(model.joinTables);
   return revisions.size === 0 ? model : revised(model, revisions);
+}
+
+/** Names of tables and columns that descriptors choose, and the database does not use: it keeps those that it has. */
+export function unusedNames({ types }: Model, mapped: Model): readonly string[] {
+  const found = new Map<object, string>();
+  const compare = (part: object, key: string, of: string, wanted: string, has: string, isUsual: boolean): void => {
+    if (wanted !== has && !isUsual && !found.has(part))
+      found.set(part, `"${key}: ${wanted}" of ${of} (it stays ${has})`);
+  };
+  for (const type of types.values()) {
+    const now = mapped.types.get(type.name);
+    if (now) compare(type, 'table', type.name, type.table, now.table, type.table === defaultTable(type.name));
+    for (const { name, link } of type.relations.values()) {
+      const other = now?.relations.get(name)?.link;
+      const of = `${type.name}.${name}`;
+      if (link.at === 'join' && other?.at === 'join') {
+        const [{ table }, { left, right }] = [link, link.table];
+        const isUsual = [left, right].some((side) => {
+          const relation = relationAt(table, side.column);
+          return relation !== undefined && joinTable(side.type.table, relation.name) === table.name;
+        });
+        compare(table, 'through', of, table.name, other.table.name, isUsual);
+      } else if (link.at !== 'join' && other && other.at !== 'join') {
+        const { reference } = link;
+        const below = reference.relation?.name;
+        const usual = below === undefined ? hiddenColumn(type.name, name) : ownColumn(below);
+        compare(reference, 'column', of, reference.column, other.reference.column, reference.column === usual);
+      }
+    }
+  }
+  return [...found.values()];
 }
 
 const tableOf = ({ types }: AppliedModel, name: string): string | undefined => types[name]?.table;

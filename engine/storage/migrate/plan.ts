@@ -36,7 +36,7 @@ import {
   type NamedField,
 } from './compare.ts';
 import { plainTasks, type Task } from './driver.ts';
-import { mappedModel } from './mapping.ts';
+import { mappedModel, unusedNames } from './mapping.ts';
 import { unclaimed, renameQuestions } from './questions.ts';
 import { type Seeded, seedSteps } from './seeds.ts';
 import { isRename, type MigrationStep, type Plan, stepId } from './steps.ts';
@@ -78,7 +78,8 @@ export function createPlan(
   ];
   const stays = [...kept.steps, ...left.filter(({ lasts }) => lasts).map(({ step }) => step)].map(stepId);
   const remembered = stays.length > 0 ? { ...wanted, kept: stays } : wanted;
-  return { steps, kept: kept.steps, applied, model: mapped, wanted: remembered };
+  const unused = unusedNames(model, mapped);
+  return { steps, kept: kept.steps, applied, model: mapped, wanted: remembered, unused };
 }
 
 const wasKept = ({ type, name }: MigrationStep, known: ReadonlySet<string>): boolean =>

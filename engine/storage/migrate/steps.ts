@@ -51,7 +51,7 @@ export const stepKinds = {
   'drop-check': ['safe', 'Drop the check {detail} of {type}'],
   'remake-indexes': ['safe', 'Rebuild the indexes of {type}'],
   'rebuild-table': ['safe', 'Rebuild table {now}: what ALTER TABLE cannot do, in one pass over its rows'],
-  'add-seed': ['safe', 'Insert seed {detail} of {type}'],
+  'add-seed': ['safe', 'Insert seed {detail} of {type}: seeds are tried when this is applied'],
   'not-renamed': [
     'destructive',
     '"{was}" is gone, and {now} is new and looks the same. If it is the same, write "renamedFrom: {was}" there; this step says that it is not',
@@ -138,6 +138,8 @@ export interface Plan {
   readonly applied: AppliedModel;
   readonly model: Model;
   readonly wanted: AppliedModel;
+  /** Names in descriptors that have no effect. */
+  readonly unused: readonly string[];
 }
 
 /** Values of placeholders. `{field}` and `{relation}` consist of name and type. */
