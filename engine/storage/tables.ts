@@ -190,7 +190,7 @@ export function createIndex(
 export const MODEL_TABLE = `${ENGINE_PREFIX}model`;
 export const HISTORY_TABLE = `${ENGINE_PREFIX}history`;
 export const SEED_TABLE = `${ENGINE_PREFIX}seeds`;
-const IDEMPOTENCY_TABLE = `${ENGINE_PREFIX}keys`;
+export const IDEMPOTENCY_TABLE = `${ENGINE_PREFIX}keys`;
 const IDEMPOTENCY_INDEX = `${ENGINE_PREFIX}keys_created`;
 /** The progress of a migration that does not run in one transaction. */
 const MIGRATION_TABLE = `${ENGINE_PREFIX}migration`;
@@ -247,6 +247,7 @@ export const METADATA = {
   clearSeeds: statement(rowsOf(SEED_TABLE).delete()),
   renameSeeds: (from: string, to: string) => rowsOf(SEED_TABLE).where('type', from).update('type', to).toString(),
   dropSeeds: (type: string) => rowsOf(SEED_TABLE).where({ type }).delete().toString(),
+  clearKeys: statement(rowsOf(IDEMPOTENCY_TABLE).delete()),
   key: statement(rowsOf(IDEMPOTENCY_TABLE).select('hash', 'status', 'identifiers').where({ identity: '', key: '' })),
   /** Bound: identifiers, status, identity, key. */
   answerKey: statement(

@@ -17,6 +17,13 @@ const IDENTIFIER = {
   maximum: Number.MAX_SAFE_INTEGER,
   [EXPECTED]: 'an identifier: an integer from 1 to 2^53-1',
 };
+const TEXT = { type: 'string', [EXPECTED]: 'a string' };
+const COUNT = { type: 'integer', minimum: 0, [EXPECTED]: 'an integer from 0' };
+const TIME = {
+  type: 'string',
+  pattern: String.raw`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`,
+  [EXPECTED]: 'a time like 2026-01-02T03:04:05.678Z',
+};
 const NAME = { type: 'string', [EXPECTED]: 'a name' };
 
 const closed = (properties: JsonObject, required: readonly string[] = Object.keys(properties)): JsonObject => ({
@@ -45,6 +52,16 @@ export function createLineValidator(model: Model, isUnchecked = false): LineVali
   const pair = compile(closed({ pair: NAME, left: IDENTIFIER, right: IDENTIFIER }));
   const seed = compile(closed({ seed: NAME, identifier: IDENTIFIER }));
   const sequence = compile(closed({ sequence: NAME, last: IDENTIFIER }));
+  const key = compile(
+    closed({
+      key: TEXT,
+      identity: TEXT,
+      hash: TEXT,
+      created: TIME,
+      status: COUNT,
+      identifiers: { type: 'array', items: COUNT, [EXPECTED]: 'an array of integers' },
+    }),
+  );
   const types = new Map([...model.types].map(([name, type]) => [name, () => recordOf(type)]));
   const kinds: Readonly<Record<string, ReadonlyMap<string, () => LineValidator>>> = {
     type: types,
@@ -55,6 +72,7 @@ export function createLineValidator(model: Model, isUnchecked = false): LineVali
 
   return (line) => {
     const [kind, validators] = Object.entries(kinds).find(([key]) => Object.hasOwn(line, key)) ?? [];
+    if (Object.hasOwn(line, 'key')) return key(line);
     if (kind === undefined || !validators) return [NO_KIND];
     const name = line[kind];
     if (typeof name !== 'string') return [{ pointer: `/${kind}`, code: 'type', message: `"${kind}" must be a name` }];
@@ -72,7 +90,7 @@ const unmetIn = (type: RecordType, fields: JsonObject): readonly Fault[] =>
 const NO_KIND: Fault = {
   pointer: '',
   code: 'type',
-  message: 'The line must be an object with one of the keys "type", "pair", "seed" or "sequence"',
+  message: 'The line must be an object with one of the keys "type", "pair", "seed", "sequence" or "key"',
 };
 
 const unknown = (kind: string, name: string, known: readonly string[]): Fault => ({

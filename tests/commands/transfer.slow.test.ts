@@ -107,9 +107,79 @@ describe.each(ways)('from %s to %s', (from, to) => {
     expect(await run('export', target)).toMatchObject({ code: 0 });
     expect(readFileSync(file(), 'utf8').split('\n').length).toBeGreaterThanOrEqual(written.split('\n').length);
   });
+
+  it('a request that is sent again after the move answers as before it', async () => {
+    const [source, target] = [await empty(from), await empty(to)];
+    const requests = [
+      ['POST /api/tax-classes', { position: 5 }],
+      ['POST /api/tax-classes', [{ position: 6 }, { position: 7 }]],
+      ['PUT /api/tax-classes/1', { position: 8 }],
+      ['POST /api/tax-classes', { position: 9 }],
+      ['DELETE /api/tax-classes/4', undefined],
+      ['DELETE /api/tax-classes?_cnd[position]=7', undefined],
+    ] as const;
+    const sendAll = async (url: string): Promise<readonly unknown[]> => {
+      const answers: unknown[] = [];
+      for (const [index, [title, body]] of requests.entries()) {
+        const { status, headers, body: text } = await ask(url, title, body, { 'idempotency-key': `key/${index}` });
+        answers.push([status, headers.get('location'), text]);
+      }
+      return answers;
+    };
+    const [answers, before] = await serving(source, async (url) => {
+      await sendAll(url);
+      // Records that have changed or gone since are answered as they are.
+      return [await sendAll(url), await everything(url)] as const;
+    });
+    expect(await run('export', source)).toMatchObject({ code: 0, err: '' });
+    expect(await run('import', target)).toMatchObject({ code: 0, err: '' });
+    await serving(target, async (url) => {
+      expect(await sendAll(url)).toEqual(answers);
+      expect(await everything(url)).toEqual(before);
+      const other = await ask(url, 'POST /api/tax-classes', { position: 1 }, { 'idempotency-key': 'key/0' });
+      expect(other).toMatchObject({ status: 422, body: { type: 'urn:problem:idempotency-conflict' } });
+    });
+  });
 });
 
 describe.each(databaseKinds)('into %s', (kind) => {
+  it('an export without keys, as earlier versions wrote it, is read', async () => {
+    const lines = [
+      '{"format":1,"lines":2}',
+      '{"type":"TaxClass","identifier":3,"fields":{"position":4},"references":{}}',
+      '{"sequence":"TaxClass","last":9}',
+    ];
+    writeFileSync(file(), `${lines.join('\n')}\n`);
+    const target = await empty(kind);
+    expect(await run('import', target)).toMatchObject({ code: 0, err: '' });
+    await serving(target, async (url) =>
+      expect((await ask(url, 'GET /api/tax-classes/3')).body).toMatchObject({ position: 4 }),
+    );
+  });
+
+  it.each([
+    ['{"key":"a","identity":"","hash":"h","created":"yesterday","status":201,"identifiers":[1]}', 'Line 2 /created'],
+    [
+      '{"key":"a","identity":"","hash":"h","created":"2026-01-02T03:04:05.678Z","status":201,"identifiers":["1"]}',
+      'Line 2 /identifiers/0',
+    ],
+    ['{"key":"a","hash":"h","created":"2026-01-02T03:04:05.678Z","status":201,"identifiers":[1]}', 'Line 2 /identity'],
+    ['{"key":1}', 'Line 2 /key'],
+  ])('the line of a key that is not one is refused: %s', async (line, message) => {
+    writeFileSync(file(), `{"format":1,"lines":1}\n${line}\n`);
+    expect(await run('import', await empty(kind))).toMatchObject({ code: 1, err: expect.stringContaining(message) });
+  });
+
+  it('a key that is in the file twice is refused', async () => {
+    const line =
+      '{"key":"a","identity":"","hash":"h","created":"2026-01-02T03:04:05.678Z","status":201,"identifiers":[1]}';
+    writeFileSync(file(), `{"format":1,"lines":2}\n${line}\n${line}\n`);
+    expect(await run('import', await empty(kind))).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('Line 3: This key is in the file twice'),
+    });
+  });
+
   it.each([
     ['a database that has records', (text: string) => text, true, 'has records of'],
     [

@@ -8,7 +8,7 @@ import { type Fault, reasonOf, StartError } from '../../problem.ts';
 import { type Column, columnsOf, readSql } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader, Row, Values } from '../driver.ts';
-import { METADATA, tablesOf } from '../tables.ts';
+import { IDEMPOTENCY_TABLE, METADATA, tablesOf } from '../tables.ts';
 
 export const FORMAT = 1;
 
@@ -44,7 +44,18 @@ interface SeedLine {
   readonly identifier: number;
 }
 
-export type Line = RecordLine | PairLine | SequenceLine | SeedLine;
+/** An idempotency key, with the answer to its request. */
+export interface KeyLine {
+  readonly key: string;
+  readonly identity: string;
+  readonly hash: string;
+  /** In UTC, with milliseconds. */
+  readonly created: string;
+  readonly status: number;
+  readonly identifiers: readonly number[];
+}
+
+export type Line = RecordLine | PairLine | SequenceLine | SeedLine | KeyLine;
 
 export type CheckLine = (text: string) => { readonly line: Line } | { readonly faults: readonly Fault[] };
 
@@ -63,11 +74,12 @@ export async function* exportLines(model: Model, driver: Driver): AsyncGenerator
     const types = referredFirst(model.types.values());
     const others = await otherLines(snapshot, types, dialect);
     let rows = 0;
-    for (const table of tablesOf(model))
+    for (const table of [...tablesOf(model), IDEMPOTENCY_TABLE])
       rows += Number(await snapshot.value({ sql: `select count(*) from ${dialect.quote(table)}` }, []));
     yield { format: FORMAT, lines: rows + others.length };
     for (const type of types) yield* records(snapshot, type, dialect);
     for (const table of model.joinTables) yield* pairs(snapshot, table, dialect);
+    yield* keys(snapshot, dialect);
     for (const line of others) yield JSON.stringify(line);
   } finally {
     await snapshot.close();
@@ -109,19 +121,29 @@ async function* pairs(reader: Reader, table: JoinTable, dialect: Dialect): Async
     yield JSON.stringify({ pair: exportName, left: Number(one), right: Number(other) });
 }
 
-/** `keys`: columns of positive integers; `others`: SQL of the values after them. */
+async function* keys(reader: Reader, dialect: Dialect): AsyncGenerator<string> {
+  const others = ['hash', 'created', 'status', 'identifiers'];
+  for await (const row of rowsOf(reader, IDEMPOTENCY_TABLE, ['identity', 'key'], others, dialect, '')) {
+    const [identity, key, hash, created, status, identifiers] = row.map(String);
+    const line = { key, identity, hash, created, status: Number(status) };
+    yield `${JSON.stringify(line).slice(0, -1)},"identifiers":${identifiers}}`;
+  }
+}
+
+/** `keys`: columns of positive integers, or of strings; `others`: SQL of the values after them; `before`: every key. */
 async function* rowsOf(
   reader: Reader,
   table: string,
   keys: readonly string[],
   others: readonly string[],
   { quote }: Dialect,
+  before: SqlValue = 0,
 ): AsyncGenerator<Row> {
   const key = keys.map(quote).join(', ');
   const beyond = `(${key}) > (${keys.map(() => '?').join(', ')})`;
   const sql = `select ${[key, ...others].join(', ')} from ${quote(table)} where ${beyond} order by ${key} limit ${PAGE_ROWS}`;
   const statement = { sql };
-  for (let from: Values = keys.map(() => 0); ;) {
+  for (let from: Values = keys.map(() => before); ;) {
     const rows = await reader.all(statement, from);
     yield* rows;
     const last = rows.at(-1);

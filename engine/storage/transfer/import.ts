@@ -8,7 +8,7 @@ import { type Column, columnOf, columnsOf, encode, encodedDefault, foldedText, h
 import type { Dialect } from '../dialect.ts';
 import type { Awaitable, Driver, Statement, Values, Writer } from '../driver.ts';
 import { rowsInCircles } from '../migrate/change.ts';
-import { type BulkColumn, columnSql, METADATA, SEED_TABLE, tablesOf } from '../tables.ts';
+import { type BulkColumn, columnSql, IDEMPOTENCY_TABLE, METADATA, SEED_TABLE, tablesOf } from '../tables.ts';
 import { findHolder } from '../write/conflicts.ts';
 import { createTables, rowsJson, type WriteTable } from '../write/tables.ts';
 import {
@@ -120,6 +120,7 @@ function createImport(model: Model, dialect: Dialect, writer: Writer, intake: In
     // Seeds whose records this database has deleted stay deleted, even if the file does not name them.
     const seeds = await writer.all(METADATA.seeds, []);
     await writer.run(METADATA.clearSeeds, []);
+    await writer.run(METADATA.clearKeys, []);
     const count = await readLines();
     await sendBatch();
     await sent;
@@ -283,6 +284,13 @@ interface Target {
   readonly conflict: (values: Values) => Awaitable<Fault>;
 }
 
+const text = (name: string): BulkColumn => ({ name, type: 'text' });
+const KEY_COLUMNS = [
+  ...['identity', 'key', 'hash', 'created'].map(text),
+  { name: 'status', type: 'integer' },
+  text('identifiers'),
+];
+
 function createRows(model: Model, dialect: Dialect, writer: Writer) {
   const { quote } = dialect;
   const tables = createTables(dialect, () => model);
@@ -303,7 +311,8 @@ function createRows(model: Model, dialect: Dialect, writer: Writer) {
     code: 'taken',
     message: `This ${what} is in the file twice`,
   });
-  const seeds = createTarget(SEED_TABLE, [{ name: 'type', type: 'text' }, integer('identifier')], 2, twice('seed'));
+  const seeds = createTarget(SEED_TABLE, [text('type'), integer('identifier')], 2, twice('seed'));
+  const keys = createTarget(IDEMPOTENCY_TABLE, KEY_COLUMNS, 2, twice('key'));
   const pairs = new Map(
     model.joinTables.map(({ name, exportName, left, right }) => [
       exportName,
@@ -321,6 +330,10 @@ function createRows(model: Model, dialect: Dialect, writer: Writer) {
 
   return (line: Exclude<Line, SequenceLine>): { readonly target: Target; readonly values: Values } => {
     if ('pair' in line) return { target: known(pairs.get(line.pair)), values: [line.left, line.right] };
+    if ('key' in line) {
+      const { identity, key, hash, created, status, identifiers } = line;
+      return { target: keys, values: [identity, key, hash, created, status, JSON.stringify(identifiers)] };
+    }
     if ('seed' in line) return { target: seeds, values: [line.seed, line.identifier] };
     const { target, columns } = recordsOf(known(model.types.get(line.type)));
     return { target, values: [line.identifier, ...columns.map((column) => valueOf(column, line, dialect, time))] };
