@@ -52,7 +52,7 @@ export function createLineValidator(model: Model, isUnchecked = false): LineVali
   const pair = compile(closed({ pair: NAME, left: IDENTIFIER, right: IDENTIFIER }));
   const seed = compile(closed({ seed: NAME, identifier: IDENTIFIER }));
   const sequence = compile(closed({ sequence: NAME, last: IDENTIFIER }));
-  const key = compile(
+  const keyLine = compile(
     closed({
       key: TEXT,
       identity: TEXT,
@@ -72,7 +72,7 @@ export function createLineValidator(model: Model, isUnchecked = false): LineVali
 
   return (line) => {
     const [kind, validators] = Object.entries(kinds).find(([key]) => Object.hasOwn(line, key)) ?? [];
-    if (Object.hasOwn(line, 'key')) return key(line);
+    if (Object.hasOwn(line, 'key')) return keyLine(line);
     if (kind === undefined || !validators) return [NO_KIND];
     const name = line[kind];
     if (typeof name !== 'string') return [{ pointer: `/${kind}`, code: 'type', message: `"${kind}" must be a name` }];

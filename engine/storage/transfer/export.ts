@@ -79,7 +79,7 @@ export async function* exportLines(model: Model, driver: Driver): AsyncGenerator
     yield { format: FORMAT, lines: rows + others.length };
     for (const type of types) yield* records(snapshot, type, dialect);
     for (const table of model.joinTables) yield* pairs(snapshot, table, dialect);
-    yield* keys(snapshot, dialect);
+    yield* keyLines(snapshot, dialect);
     for (const line of others) yield JSON.stringify(line);
   } finally {
     await snapshot.close();
@@ -121,7 +121,7 @@ async function* pairs(reader: Reader, table: JoinTable, dialect: Dialect): Async
     yield JSON.stringify({ pair: exportName, left: Number(one), right: Number(other) });
 }
 
-async function* keys(reader: Reader, dialect: Dialect): AsyncGenerator<string> {
+async function* keyLines(reader: Reader, dialect: Dialect): AsyncGenerator<string> {
   const others = ['hash', 'created', 'status', 'identifiers'];
   for await (const row of rowsOf(reader, IDEMPOTENCY_TABLE, ['identity', 'key'], others, dialect, '')) {
     const [identity, key, hash, created, status, identifiers] = row.map(String);

@@ -284,11 +284,11 @@ interface Target {
   readonly conflict: (values: Values) => Awaitable<Fault>;
 }
 
-const text = (name: string): BulkColumn => ({ name, type: 'text' });
+const textColumn = (name: string): BulkColumn => ({ name, type: 'text' });
 const KEY_COLUMNS = [
-  ...['identity', 'key', 'hash', 'created'].map(text),
+  ...['identity', 'key', 'hash', 'created'].map(textColumn),
   { name: 'status', type: 'integer' },
-  text('identifiers'),
+  textColumn('identifiers'),
 ];
 
 function createRows(model: Model, dialect: Dialect, writer: Writer) {
@@ -311,7 +311,7 @@ function createRows(model: Model, dialect: Dialect, writer: Writer) {
     code: 'taken',
     message: `This ${what} is in the file twice`,
   });
-  const seeds = createTarget(SEED_TABLE, [text('type'), integer('identifier')], 2, twice('seed'));
+  const seeds = createTarget(SEED_TABLE, [textColumn('type'), integer('identifier')], 2, twice('seed'));
   const keys = createTarget(IDEMPOTENCY_TABLE, KEY_COLUMNS, 2, twice('key'));
   const pairs = new Map(
     model.joinTables.map(({ name, exportName, left, right }) => [
