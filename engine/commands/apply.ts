@@ -15,7 +15,7 @@ import {
   formatOthers,
   formatPlan,
   formatUnused,
-  LEGEND,
+  legendOf,
   planAsJson,
 } from '../storage/migrate/assess.ts';
 import { type Drift, driftOf, othersIn } from '../storage/migrate/catalogue.ts';
@@ -77,7 +77,7 @@ async function look(model: Model, database: Location, allowed: ReadonlySet<strin
 
 function format({ steps, drift, history, others, unused, isThere }: Looked, sql: boolean): string {
   const legend = (made: readonly Assessed[]): readonly string[] =>
-    made.every(({ state }) => state === 'ready') ? [] : ['', LEGEND];
+    made.every(({ state }) => state === 'ready') ? [] : legendOf(made);
   return [
     ...(history ? [behind(history)] : []),
     ...formatPlan(steps, legend, { sql, notes: isThere }),

@@ -269,6 +269,21 @@ describe('plan', () => {
 });
 
 describe('apply', () => {
+  test('a year behind: the marks that one answer concerns stand together, and renamedFrom removes them', async () => {
+    const book = (field: string): string => `type: Book\nfields:\n  ${field}\n  pages: { type: integer }\n`;
+    const project = await projectOf({ 'book.yaml': book('title: { type: string }') }, (url) =>
+      ask(url, 'POST /api/books', { title: 'A' }),
+    );
+    project.write({ 'book.yaml': book('headline: { type: string, renamedFrom: heading }') });
+    const says = 'These belong together: --allow not-moved:Book.headline --allow not-renamed:Book.title';
+    expect(await project.run('apply')).toMatchObject({ code: 1, err: expect.stringContaining(says) });
+    expect((await project.run('plan')).out).toContain(says);
+    project.write({ 'book.yaml': book('headline: { type: string, renamedFrom: title }') });
+    expect(await project.run('apply')).toMatchObject({ code: 0 });
+    const { body } = await project.serving((url) => ask(url, 'GET /api/books/1'));
+    expect(body).toMatchObject({ headline: 'A' });
+  });
+
   test.each([
     [['--allow', 'drop-field:Book.titel'], 'did you mean "drop-field:Book.title"?'],
     [['--alow', 'x'], `Unknown option '--alow'; did you mean "--allow"?`],

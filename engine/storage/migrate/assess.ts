@@ -137,7 +137,16 @@ async function findRows({ sql, fits }: RowQuery, reader: Reader): Promise<Omit<A
 
 const marks: Readonly<Record<State, string>> = { ready: '  ', allow: '! ', unclear: '? ', blocked: 'x ', kept: '- ' };
 
-export const LEGEND = 'x something stands in the way   ? say what is meant   ! needs --allow';
+const LEGEND = 'x something stands in the way   ? say what is meant   ! needs --allow';
+
+/** Explains the marks, and names those that one answer concerns: of one type, or of types that came and went. */
+export function legendOf(steps: readonly Assessed[]): readonly string[] {
+  const open = steps.filter(({ state }) => state === 'unclear' || state === 'allow');
+  const groups = [...Map.groupBy(open, ({ step }) => (step.name === undefined ? '' : step.type)).values()];
+  const asked = groups.filter((group) => group.length > 1 && group.some(({ state }) => state === 'unclear'));
+  const lines = asked.map((group) => `These belong together: ${group.map(({ step }) => allowing(step)).join(' ')}`);
+  return ['', LEGEND, ...lines];
+}
 
 const olderWords = {
   named: 'older instances go on, under their own names',
@@ -214,7 +223,7 @@ export function formatRefusal(steps: readonly Assessed[], drift: readonly Drift[
   const isOpen = steps.some(({ state }) => state === 'blocked' || state === 'unclear') || drift.length > 0;
   const differ = 'The descriptors differ from the tables of the database:';
   return [
-    ...(shown.length > 0 ? [differ, '', formatSteps(shown), '', LEGEND] : []),
+    ...(shown.length > 0 ? [differ, '', formatSteps(shown), ...legendOf(shown)] : []),
     ...(drift.length > 0 ? [formatDrift(drift), 'Put back what is missing: requests and other steps need it.'] : []),
     ...(isOpen || allowed.length === 0 ? [] : ['', `  npm run apply -- ${allowed.join(' ')}`, '']),
     'Nothing was changed.',
