@@ -1,19 +1,8 @@
 /** Reads bodies with a record per line: NDJSON, and CSV (RFC 4180), where an empty cell is null, `""` the empty string. */
 import { isUtf8 } from 'node:buffer';
-import {
-  decode,
-  escapeStep,
-  isWhole,
-  type JsonObject,
-  type JsonValue,
-  NO_RAW_VALUES,
-  parsedJson,
-  type RawMember,
-  readJson,
-  readObject,
-  textFault,
-  unescapedSteps,
-} from '../json/json.ts';
+import { decode, isWhole, type JsonObject, type JsonValue, parsedJson, textFault } from '../json/json.ts';
+import { escapeStep, unescapedSteps } from '../json/pointers.ts';
+import { NO_RAW_VALUES, type RawMember, readJson, readObject } from '../json/tokenizer.ts';
 import { type Field, identifierIn, type RecordType } from '../model/model.ts';
 import { relationsFor, type Rights } from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';

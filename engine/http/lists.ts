@@ -1,5 +1,6 @@
 /** Lists and summaries over HTTP: their formats, headers, tags and links. */
-import { type JsonObject, type JsonValue, membersOf } from '../json/json.ts';
+import type { JsonObject, JsonValue } from '../json/json.ts';
+import { membersOf } from '../json/raw.ts';
 import type { Field, Relation } from '../model/model.ts';
 import { entityTag, list, type ListResult } from '../operations/operation.ts';
 import { CSV_CONTENT, CSV_TYPE, NDJSON_TYPE } from '../operations/table.ts';

@@ -1,20 +1,9 @@
 /** Creates, changes and deletes records: parses JSON bodies, validates them and passes them to the store. */
 import type { ItemShape } from '../field-types/field-type.ts';
-import {
-  escapeStep,
-  inDocumentOrder,
-  invalidJson,
-  isObject,
-  type JsonObject,
-  type JsonPath,
-  type JsonValue,
-  type KeptMembers,
-  kindOf,
-  type RawValues,
-  readJson,
-  type TextLimits,
-  unescapedSteps,
-} from '../json/json.ts';
+import { inDocumentOrder } from '../json/fault-order.ts';
+import { invalidJson, isObject, type JsonObject, type JsonValue, kindOf } from '../json/json.ts';
+import { escapeStep, unescapedSteps } from '../json/pointers.ts';
+import { type JsonPath, type KeptMembers, type RawValues, readJson, type TextLimits } from '../json/tokenizer.ts';
 import { memoized } from '../memo.ts';
 import { documentOf, identifierIn, ITEM_TAG, type RecordType, type UniqueMembers } from '../model/model.ts';
 import { shortened } from '../names.ts';

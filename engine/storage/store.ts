@@ -1,7 +1,8 @@
 /** The interface of storage: returns records as JSON, takes validated bodies. No SQL above, no HTTP below. */
 import type { CountMode } from '../descriptor/descriptor.ts';
 import type { Caller } from '../edge/caller.ts';
-import type { JsonValue, RawValues } from '../json/json.ts';
+import type { JsonValue } from '../json/json.ts';
+import type { RawValues } from '../json/tokenizer.ts';
 import type { BodyRecord, RecordType, UniqueMembers } from '../model/model.ts';
 import type { Rights } from '../model/rights.ts';
 import type { Fault } from '../problem.ts';

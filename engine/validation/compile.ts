@@ -1,15 +1,9 @@
 /** Compiles validators of bodies. Faults have a pointer, the expected value, and the nearest valid name. */
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { createAjv } from '../field-types/ajv-keywords.ts';
-import {
-  escapeStep,
-  inDocumentOrder,
-  isObject,
-  type JsonObject,
-  type JsonValue,
-  unescapedStep,
-  unescapedSteps,
-} from '../json/json.ts';
+import { inDocumentOrder } from '../json/fault-order.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
+import { escapeStep, unescapedStep, unescapedSteps } from '../json/pointers.ts';
 import { memoized } from '../memo.ts';
 import {
   type BodyRecord,

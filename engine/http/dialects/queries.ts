@@ -1,6 +1,7 @@
 /** Translates query strings of json-server and ra-data-simple-rest to parameters of `/api`, and adds their paging information. */
 import { COMPARISONS, type Comparison, EMBEDS, ONCE, SEARCH } from '../../descriptor/dialect-words.ts';
-import { isObject, type JsonValue, readJson } from '../../json/json.ts';
+import { isObject, type JsonValue } from '../../json/json.ts';
+import { readJson } from '../../json/tokenizer.ts';
 import type { RecordType } from '../../model/model.ts';
 import { didYouMean } from '../../names.ts';
 import { type Fault, Problem } from '../../problem.ts';

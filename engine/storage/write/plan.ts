@@ -1,6 +1,6 @@
 /** The plan of a write: all changes of the tables, in order. `apply` executes it. */
 import type { SqlValue } from '../../field-types/field-type.ts';
-import { rawObject } from '../../json/json.ts';
+import { rawObject } from '../../json/raw.ts';
 import { OPEN_COLUMN, type RecordType, type Reference } from '../../model/model.ts';
 import { faultyRequest, type Problem } from '../../problem.ts';
 import { foldedText, withFolded } from '../columns.ts';

@@ -1,16 +1,10 @@
 /** The state of a write while it is resolved: the records that it touches, and their new values. */
 import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
-import {
-  escapeStep,
-  inDocumentOrder,
-  isObject,
-  type JsonObject,
-  NO_RAW_VALUES,
-  type RawMember,
-  type RawMembers,
-  type RawValues,
-} from '../../json/json.ts';
+import { inDocumentOrder } from '../../json/fault-order.ts';
+import { isObject, type JsonObject } from '../../json/json.ts';
+import { escapeStep } from '../../json/pointers.ts';
+import { NO_RAW_VALUES, type RawMember, type RawMembers, type RawValues } from '../../json/tokenizer.ts';
 import {
   type BodyRecord,
   documentOf,
