@@ -47,8 +47,8 @@ const jobs: Readonly<Record<string, Job>> = {
     commands: [['node', '--require', 'esbuild-register', 'tests/nightly/chaos/chaos.ts']],
   },
   failover: {
-    about: 'a PostgreSQL primary that is lost, its standby, and HAProxy before both',
-    programs: ['postgresql', 'haproxy'],
+    about: 'a PostgreSQL primary that is lost, its standby and HAProxy; instances that are replaced behind nginx',
+    programs: ['postgresql', 'haproxy', 'nginx'],
   },
   fuzz: {
     about: 'random requests of strangers; RUNS=1000 sends fewer',
