@@ -1,8 +1,7 @@
 /** Checks one file against the grammar, and rewrites Ajv's errors as one message for each mistake. */
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { createAjv } from '../field-types/ajv-keywords.ts';
-import { isObject, type JsonValue } from '../json/json.ts';
-import { pointer, unescapedSteps } from '../json/pointers.ts';
+import { isObject, type JsonValue, pointer, unescapedSteps } from '../json/json.ts';
 import { didYouMean, nearest } from '../names.ts';
 import { anyOf, type Finding, finding, quoted } from './report.ts';
 import {

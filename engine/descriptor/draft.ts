@@ -1,6 +1,5 @@
 /** Descriptors without their faulty parts: checks across files see faulty files too. */
-import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
-import { pointer } from '../json/pointers.ts';
+import { isObject, type JsonObject, type JsonValue, pointer } from '../json/json.ts';
 import {
   DEFAULTS,
   type Descriptor,

@@ -1,7 +1,15 @@
 /** Reads bodies with a record per line: NDJSON, and CSV (RFC 4180), where an empty cell is null, `""` the empty string. */
 import { isUtf8 } from 'node:buffer';
-import { decode, isWhole, type JsonObject, type JsonValue, parsedJson, textFault } from '../json/json.ts';
-import { escapeStep, unescapedSteps } from '../json/pointers.ts';
+import {
+  decode,
+  escapeStep,
+  isWhole,
+  type JsonObject,
+  type JsonValue,
+  parsedJson,
+  textFault,
+  unescapedSteps,
+} from '../json/json.ts';
 import { NO_RAW_VALUES, type RawMember, readJson, readObject } from '../json/tokenizer.ts';
 import { type Field, identifierIn, type RecordType } from '../model/model.ts';
 import { relationsFor, type Rights } from '../model/rights.ts';

@@ -1,8 +1,7 @@
 /** The order of faults in a body. */
 import { memoized } from '../memo.ts';
 import type { Fault } from '../problem.ts';
-import type { JsonValue } from './json.ts';
-import { unescapedSteps } from './pointers.ts';
+import { type JsonValue, unescapedSteps } from './json.ts';
 
 /** Sorts faults as in the body, missing keys last, one per location and all unmet checks. `at`: the body's pointer. */
 export function inDocumentOrder(faults: readonly Fault[], body: JsonValue, at = ''): readonly Fault[] {

@@ -1,8 +1,7 @@
 /** Reads JSON in one pass, within limits: values, repeated keys, positions, and the raw JSON of chosen members. */
 import { shortened } from '../names.ts';
 import { type Fault, faultyRequest, Problem } from '../problem.ts';
-import { invalidJson, isObject, isWhole, type JsonObject, type JsonValue, kindOf, textFault } from './json.ts';
-import { pointer } from './pointers.ts';
+import { invalidJson, isObject, isWhole, type JsonObject, type JsonValue, kindOf, pointer, textFault } from './json.ts';
 
 export interface TextLimits {
   readonly bodyKeys: number;

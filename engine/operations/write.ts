@@ -1,8 +1,15 @@
 /** Creates, changes and deletes records: parses JSON bodies, validates them and passes them to the store. */
 import type { ItemShape } from '../field-types/field-type.ts';
 import { inDocumentOrder } from '../json/fault-order.ts';
-import { invalidJson, isObject, type JsonObject, type JsonValue, kindOf } from '../json/json.ts';
-import { escapeStep, unescapedSteps } from '../json/pointers.ts';
+import {
+  escapeStep,
+  invalidJson,
+  isObject,
+  type JsonObject,
+  type JsonValue,
+  kindOf,
+  unescapedSteps,
+} from '../json/json.ts';
 import { type JsonPath, type KeptMembers, type RawValues, readJson, type TextLimits } from '../json/tokenizer.ts';
 import { memoized } from '../memo.ts';
 import { documentOf, identifierIn, ITEM_TAG, type RecordType, type UniqueMembers } from '../model/model.ts';

@@ -1,8 +1,7 @@
 /** The cases of one record type: its operations, fields, variants, relations and refusals. */
 import { foldedValue } from '../field-types/case-folding.ts';
 import type { OperatorName } from '../field-types/field-type.ts';
-import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
-import { pointer } from '../json/pointers.ts';
+import { isObject, type JsonObject, type JsonValue, pointer } from '../json/json.ts';
 import { type Field, type RecordType, type Relation, uniqueIndexes, type Variant } from '../model/model.ts';
 import { isOffered, operationEntries, type OperationPath } from '../operations/table.ts';
 import { unmetBy } from '../query/operators.ts';

@@ -3,8 +3,7 @@
  * follow from simple rules, such as "a POST shows the values of its body"; nothing simulates the database.
  */
 import type { Operation } from '../descriptor/descriptor.ts';
-import type { JsonObject } from '../json/json.ts';
-import { pointer } from '../json/pointers.ts';
+import { type JsonObject, pointer } from '../json/json.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import type { ProblemCode } from '../problem.ts';
 import { isIndependent, recordCases } from './cases.ts';

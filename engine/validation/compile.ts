@@ -2,8 +2,7 @@
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { createAjv } from '../field-types/ajv-keywords.ts';
 import { inDocumentOrder } from '../json/fault-order.ts';
-import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
-import { escapeStep, unescapedStep, unescapedSteps } from '../json/pointers.ts';
+import { escapeStep, isObject, type JsonObject, type JsonValue, unescapedStep, unescapedSteps } from '../json/json.ts';
 import { memoized } from '../memo.ts';
 import {
   type BodyRecord,

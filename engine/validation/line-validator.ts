@@ -1,8 +1,7 @@
 /** Validates lines of an export: records as for create, plus read-only fields. */
 import { createAjv } from '../field-types/ajv-keywords.ts';
 import { onePerLocation } from '../json/fault-order.ts';
-import type { JsonObject } from '../json/json.ts';
-import { escapeStep } from '../json/pointers.ts';
+import { escapeStep, type JsonObject } from '../json/json.ts';
 import { memoized } from '../memo.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { didYouMean } from '../names.ts';

@@ -6,8 +6,7 @@ import { unquoted } from '../descriptor/texts.ts';
 import type { Diagnostic } from '../diagnostic.ts';
 import { foldedValue } from '../field-types/case-folding.ts';
 import { integer } from '../field-types/integer.ts';
-import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
-import { escapeStep, unescapedSteps } from '../json/pointers.ts';
+import { escapeStep, isObject, type JsonObject, type JsonValue, unescapedSteps } from '../json/json.ts';
 import {
   type BodyRecord,
   identifierIn,

@@ -1,6 +1,5 @@
 /** What is wrong with a body, whatever it refers to: places of faults, in the order of the document. */
-import { isObject, type JsonObject, type JsonValue } from '../../engine/json/json.ts';
-import { pointer } from '../../engine/json/pointers.ts';
+import { isObject, type JsonObject, type JsonValue, pointer } from '../../engine/json/json.ts';
 import { MAX_GIVEN_IDENTIFIER } from '../../engine/descriptor/descriptor.ts';
 import type { Field, RecordType, Relation } from '../../engine/model/model.ts';
 import { checkFaults } from './checks.ts';

@@ -1,6 +1,5 @@
 /** Checks as the oracle sees them: where a body breaks one. */
-import type { JsonValue } from '../../engine/json/json.ts';
-import { pointer } from '../../engine/json/pointers.ts';
+import { type JsonValue, pointer } from '../../engine/json/json.ts';
 import type { Check, CheckComparison, CheckCondition, Field } from '../../engine/model/model.ts';
 import type { RecordMention } from './mentions.ts';
 import { comparesAs, isLikeIn } from './reads.ts';

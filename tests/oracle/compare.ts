@@ -1,7 +1,6 @@
 /** Compares an answer with an expectation: status, headers, body place by place, and the shape of problems (RFC 9457). */
 import { isDeepStrictEqual } from 'node:util';
-import { isObject, type JsonObject, type JsonValue, parsedJson } from '../../engine/json/json.ts';
-import { escapeStep } from '../../engine/json/pointers.ts';
+import { escapeStep, isObject, type JsonObject, type JsonValue, parsedJson } from '../../engine/json/json.ts';
 import {
   bind,
   type Bindings,

@@ -1,6 +1,5 @@
 /** A body taken apart: every place that mentions a record, which record that is, and what it says of its relations. */
-import { isObject, type JsonObject, type JsonValue } from '../../engine/json/json.ts';
-import { pointer } from '../../engine/json/pointers.ts';
+import { isObject, type JsonObject, type JsonValue, pointer } from '../../engine/json/json.ts';
 import type { RecordType, Relation } from '../../engine/model/model.ts';
 import { type Id, idIn, related, type RecordRow, rowOf, type World } from './world.ts';
 

@@ -1,6 +1,5 @@
 /** Writes of the oracle: what the records are once everything that a body says is so, or why they cannot be. */
-import type { JsonValue } from '../../engine/json/json.ts';
-import { pointer } from '../../engine/json/pointers.ts';
+import { type JsonValue, pointer } from '../../engine/json/json.ts';
 import type { Field, RecordType, Reference, Relation } from '../../engine/model/model.ts';
 import type { ExpectedRecord } from './case.ts';
 import { bodyFaults, inOrder, type BodyWrite } from './body-faults.ts';

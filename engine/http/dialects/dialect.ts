@@ -1,6 +1,6 @@
 /** Dialects offer the operations of `/api` by other products' interfaces. They name a record's own identifier `id`, but not related records' identifiers. */
 import { MAX_IN_VALUES } from '../../field-types/field-type.ts';
-import { unescapedSteps } from '../../json/pointers.ts';
+import { unescapedSteps } from '../../json/json.ts';
 import { memoized } from '../../memo.ts';
 import type { RecordType, Relation, Variant } from '../../model/model.ts';
 import { relationsFor, type Rights } from '../../model/rights.ts';

@@ -1,6 +1,6 @@
 /** Imports an export into an empty database: checks each line like a create, and inserts all or none. */
 import type { SqlValue } from '../../field-types/field-type.ts';
-import { escapeStep } from '../../json/pointers.ts';
+import { escapeStep } from '../../json/json.ts';
 import { memoized } from '../../memo.ts';
 import { type Field, type Model, type RecordType, type Relation, uniqueIndexes } from '../../model/model.ts';
 import { type Fault, Problem, type ProblemCode, StartError } from '../../problem.ts';

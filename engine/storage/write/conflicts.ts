@@ -1,6 +1,6 @@
 /** Finds the records that conflict with a write. */
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
-import { escapeStep } from '../../json/pointers.ts';
+import { escapeStep } from '../../json/json.ts';
 import { memoized } from '../../memo.ts';
 import { type Field, type RecordType, type Relation, uniqueIndexes, type UniqueMembers } from '../../model/model.ts';
 import { can, canFollow, type Rights } from '../../model/rights.ts';

@@ -1,7 +1,6 @@
 /** Writes that search first: upserts by unique values, deletion by filters. */
 import { MAX_IN_VALUES, type SqlValue } from '../../field-types/field-type.ts';
-import { isObject, type JsonObject } from '../../json/json.ts';
-import { escapeStep } from '../../json/pointers.ts';
+import { escapeStep, isObject, type JsonObject } from '../../json/json.ts';
 import { identifierIn } from '../../model/model.ts';
 import { type Fault, faultyRequest, Problem, throwTogether } from '../../problem.ts';
 import { encode, heldOperand } from '../columns.ts';

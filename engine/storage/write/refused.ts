@@ -1,5 +1,5 @@
 /** Violations of constraints while a plan is applied: which record of the body, and which field, a rule refuses. */
-import { escapeStep } from '../../json/pointers.ts';
+import { escapeStep } from '../../json/json.ts';
 import { canFollow } from '../../model/rights.ts';
 import { Problem, reasonOf } from '../../problem.ts';
 import { ConstraintError, type Reader } from '../driver.ts';

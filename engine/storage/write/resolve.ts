@@ -1,6 +1,5 @@
 /** Resolves a body into nodes, depth first: the keys of a record before its nested records. */
-import { isObject, type JsonObject, type JsonValue } from '../../json/json.ts';
-import { enclosing, escapeStep } from '../../json/pointers.ts';
+import { enclosing, escapeStep, isObject, type JsonObject, type JsonValue } from '../../json/json.ts';
 import { memoized } from '../../memo.ts';
 import { identifierIn, type Link, type RecordType, type Reference, type Relation } from '../../model/model.ts';
 import { can, canFollow, canWriteThrough, hiddenRequirement } from '../../model/rights.ts';

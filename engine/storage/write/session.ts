@@ -2,8 +2,7 @@
 import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import { inDocumentOrder } from '../../json/fault-order.ts';
-import { isObject, type JsonObject } from '../../json/json.ts';
-import { escapeStep } from '../../json/pointers.ts';
+import { escapeStep, isObject, type JsonObject } from '../../json/json.ts';
 import { NO_RAW_VALUES, type RawMember, type RawMembers, type RawValues } from '../../json/tokenizer.ts';
 import {
   type BodyRecord,

@@ -1,7 +1,6 @@
 /** The values of a record, from the body or the service, and the checks of its type. */
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
-import type { JsonObject, JsonValue } from '../../json/json.ts';
-import { escapeStep } from '../../json/pointers.ts';
+import { escapeStep, type JsonObject, type JsonValue } from '../../json/json.ts';
 import { membersOf, mergePatch, sameValue } from '../../json/raw.ts';
 import type { RawMember, RawMembers } from '../../json/tokenizer.ts';
 import { type Check, type Field, OPEN_COLUMN } from '../../model/model.ts';

@@ -1,8 +1,7 @@
 /** The schemas inside of an OpenAPI document, as validators. */
 import type { ValidateFunction } from 'ajv';
 import { createAjv } from '../../../engine/field-types/ajv-keywords.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../../engine/json/json.ts';
-import { escapeStep } from '../../../engine/json/pointers.ts';
+import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../../engine/json/json.ts';
 
 const DOCUMENT = 'openapi';
 
