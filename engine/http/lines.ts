@@ -22,7 +22,7 @@ import {
   itemOf,
   type ParsedRecord,
   tooManyItems,
-} from '../operations/write.ts';
+} from '../operations/body.ts';
 import { type Fault, faultyRequest, MAX_ERRORS, Problem, type ProblemCode } from '../problem.ts';
 
 const atLine = (fault: Fault, line: number): Fault => ({ ...fault, line, message: `Line ${line}: ${fault.message}` });

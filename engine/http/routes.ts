@@ -4,6 +4,7 @@ import type { RecordType } from '../model/model.ts';
 import { can, hiddenRequirement, type Rights } from '../model/rights.ts';
 import { nearest } from '../names.ts';
 import { get, onceOf, parseIdentifier, type WriteOperation } from '../operations/operation.ts';
+import * as bodies from '../operations/body.ts';
 import * as table from '../operations/table.ts';
 import type { OperationEntry, OperationName, OperationPath } from '../operations/table.ts';
 import * as writes from '../operations/write.ts';
@@ -62,7 +63,7 @@ function writing<Q>(
     });
     const id = kind === 'item' ? parseIdentifier(identifier) : 0;
     const query = parseQuery(target.query);
-    const parsed = taken ? bodyIn(exchange, content, taken.shape, service) : writes.NO_BODY;
+    const parsed = taken ? bodyIn(exchange, content, taken.shape, service) : bodies.NO_BODY;
     const body = (taken && (await service.translate?.(parsed, exchange))) ?? parsed;
     const { minimal, most, applied } = requests.writePreferences(request.headers.prefer, isLimited);
     const preconditions = requests.preconditionsOf(request);
@@ -77,15 +78,15 @@ function writing<Q>(
   };
 }
 
-function bodyIn(exchange: Exchange, content: Content, shape: table.BodyShape, service: Service): writes.Body {
+function bodyIn(exchange: Exchange, content: Content, shape: table.BodyShape, service: Service): bodies.Body {
   const { type, limits, rights } = service;
   const mediaType = requests.bodyTypeOf(exchange.request);
   if (!('parsed' in content)) {
     if (mediaType === table.NDJSON_TYPE) return readNdjson(textOfLines(content, mediaType), type, limits);
     if (mediaType === table.CSV_TYPE) return readCsv(textOfLines(content, mediaType), type, limits, rights);
   }
-  const text = 'parsed' in content ? writes.textOf(content.parsed) : decode(content);
-  return writes.readBody(text, shape, type, limits);
+  const text = 'parsed' in content ? bodies.textOf(content.parsed) : decode(content);
+  return bodies.readBody(text, shape, type, limits);
 }
 
 export const API_ROOT = '/api/';

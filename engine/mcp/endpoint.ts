@@ -14,7 +14,7 @@ import { acceptedType, BudgetCaller, HttpClient, ownTurn } from '../http/request
 import { decode, isObject, type JsonObject } from '../json/json.ts';
 import { readObject, type TextLimits } from '../json/tokenizer.ts';
 import { JSON_TYPE } from '../operations/table.ts';
-import { textOf } from '../operations/write.ts';
+import { textOf } from '../operations/body.ts';
 import { Problem } from '../problem.ts';
 import { createAgentServer, droppedArgument } from './tools.ts';
 

@@ -7,7 +7,7 @@ import { NO_CLIENT } from '../../engine/edge/caller.ts';
 import { type Content, contentReader } from '../../engine/http/request.ts';
 import { decode } from '../../engine/json/json.ts';
 import { readJson } from '../../engine/json/tokenizer.ts';
-import { type Body, readBody, textOf } from '../../engine/operations/write.ts';
+import { type Body, readBody, textOf } from '../../engine/operations/body.ts';
 import { faultyRequest, Problem } from '../../engine/problem.ts';
 import { loadModel } from '../support/model.ts';
 import fc from '../support/fast-check.ts';

@@ -3,7 +3,7 @@ import { isObject, type JsonObject, type JsonValue, parsedJson } from '../../jso
 import type { RecordType, Relation } from '../../model/model.ts';
 import { relationsFor } from '../../model/rights.ts';
 import { parseIdentifier } from '../../operations/operation.ts';
-import type { Body, ParsedRecord } from '../../operations/write.ts';
+import type { Body, ParsedRecord } from '../../operations/body.ts';
 import { type Fault, faultyRequest } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { isLink } from '../../query/paths.ts';
