@@ -1,23 +1,22 @@
 /** Starts the engine: read, check, resolve, plan, apply, compile, mount. */
 import type { IncomingMessage } from 'node:http';
-import { type Clients, createClients, isGuarded, openAccess, type Reports } from './access/access.ts';
-import { memoized } from './memo.ts';
+import { isGuarded, openAccess, type Reports } from './access/access.ts';
+import { type Clients, createClients } from './clients.ts';
 import { type AwaitReader, Budget, createSlowReaders } from './edge/budget.ts';
 import { checkSchema } from './check.ts';
 import { formatDiagnostics } from './descriptor/report.ts';
 import type { Diagnostic } from './diagnostic.ts';
-import { contentReader, type ReadContent, type Service } from './http/request.ts';
+import { contentReader, type ReadContent } from './http/request.ts';
 import { createHandler, createObservers, type Handler, type HandlerOptions, type HostSteps } from './http/handler.ts';
-import { createAddressOf, createRateLimit, networkOf } from './edge/admission.ts';
-import { dialectsByRoot, routesMaker } from './http/dialects/dialect.ts';
-import { API_ROOT, type Routes, type RoutesByRoot } from './http/routes.ts';
-import type { Model, RecordType } from './model/model.ts';
-import { type Rights, unknownTypes } from './model/rights.ts';
+import { type AddressOf, createAddressOf, createRateLimit, networkOf, type RateLimit } from './edge/admission.ts';
+import { dialectsByRoot } from './http/dialects/dialect.ts';
+import { API_ROOT } from './http/routes.ts';
+import type { Model } from './model/model.ts';
+import { unknownTypes } from './model/rights.ts';
 import { Problem, StartError } from './problem.ts';
-import { createQueryResolver } from './query/resolve.ts';
 import { createLog, type Log } from './log.ts';
 import type { Metrics } from './metrics.ts';
-import { readinessOf, unavailable } from './storage/unavailable.ts';
+import { readinessOf } from './storage/unavailable.ts';
 import { AUTO_RATE, type Settings } from './settings/settings.ts';
 import type { DatabaseObserver } from './storage/database.ts';
 import type { PreparedTables } from './storage/migrate/apply.ts';
@@ -55,33 +54,21 @@ export type EngineSettings = Omit<Settings, 'host' | 'port' | 'workers' | 'shutd
 };
 
 export async function startEngine(settings: EngineSettings): Promise<Engine> {
-  let clients: Clients | undefined;
   const { schema, diagnostics } = checkSchema(settings.schemaDirectory);
   if (schema === undefined) throw new StartError(formatDiagnostics(diagnostics));
   const log = createLog(settings);
   const budget = new Budget(settings.memoryLimit);
   const awaitReader = createSlowReaders(settings.slowReaderTimeout, budget);
   const metrics = settings.metrics ? await startMetrics() : undefined;
-  const forget = (): void => void (clients = undefined);
-  const access = isGuarded(settings) ? openAccess(settings, reportsTo(log, schema.model, forget)) : undefined;
+  const access = isGuarded(settings) ? openAccess(settings, reportsTo(log, schema.model)) : undefined;
   const addressOf = createAddressOf(settings.trustedProxies);
-  // A host application limits rates itself.
-  const rateLimit = [AUTO_RATE, Infinity].includes(settings.rateLimit)
-    ? undefined
-    : await createRateLimit(settings.rateLimit, (request) => {
-        const name = access?.nameOf(request);
-        return name === undefined ? networkOf(addressOf(request)) : `token ${name}`;
-      });
   const nameOf = (request: IncomingMessage): string | undefined => access?.nameOf(request);
   const { onStatement, watch } = createObservers(settings, { log, metrics, addressOf, nameOf });
   let { model } = schema;
   const observers: DatabaseObserver = {
     onStatement,
     log,
-    onServed: (served) => {
-      model = served;
-      forget();
-    },
+    onServed: (served) => void (model = served),
     onFit: fitReporter(log),
     onWait: metrics?.wait,
   };
@@ -91,46 +78,19 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
     throw error;
   });
   reportTables(log, prepared);
-  let draining = false;
-  const isDraining = (): boolean => draining;
+  let isStopping = false;
+  const isDraining = (): boolean => isStopping;
   const ready = (): Promise<ModelNumbers> => store.ready();
   metrics?.watch(
     () => store.usage(),
     () => readinessOf({ isDraining, ready }),
   );
-  const readContent = contentReader(settings, budget);
-  const { idempotencyHours } = settings;
   // After a failure, the next run tries again.
-  const forgetting = setInterval(() => void store.forgetKeys(idempotencyHours).catch(() => undefined), MINUTE).unref();
-  const dialects = dialectsByRoot(settings.dialects);
-  const servedBy = memoized((served: Model) => {
-    const queriesOf = createQueryResolver(settings);
-    const validatorsOf = served === schema.model ? schema.validatorsOf : createValidators(served);
-    const makeRoutes = routesMaker(dialects, settings);
-    const types = new Map([...served.types.values()].map((type) => [type.path, type]));
-    return (rights: Rights, tokenName: string | null) => {
-      const serviceOf = memoized((type: RecordType): Service => ({
-        type,
-        rights,
-        author: tokenName,
-        path: API_ROOT + encodeURIComponent(type.path),
-        store,
-        readContent,
-        limits: settings,
-        idempotencyHours,
-        queries: queriesOf(type, rights),
-        validators: validatorsOf(type),
-      }));
-      const routesBelow = (root: string): Routes => makeRoutes(root, types, rights, serviceOf);
-      const routes: RoutesByRoot = [routesBelow(API_ROOT), ...[...dialects.keys()].map(routesBelow)];
-      return { serviceOf, routes };
-    };
-  });
-  let closed = false;
-  const all = (): Clients => {
-    if (closed) throw unavailable('stopping');
-    return (clients ??= createClients(model, access, servedBy(model)));
-  };
+  const forgetKeys = () => void store.forgetKeys(settings.idempotencyHours).catch(() => undefined);
+  const forgetting = setInterval(forgetKeys, MINUTE).unref();
+  const readContent = contentReader(settings, budget);
+  const validatorsFor = (served: Model) => (served === schema.model ? schema.validatorsOf : createValidators(served));
+  const clients = createClients(() => model, { access, validatorsFor, settings, store, readContent });
   const options: HandlerOptions = {
     ...settings,
     log,
@@ -139,17 +99,17 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
     addressOf,
     watch,
     guarded: access !== undefined,
-    rateLimit,
-    roots: [API_ROOT, ...dialects.keys()],
+    rateLimit: await rateLimitOf(settings, nameOf, addressOf),
+    roots: [API_ROOT, ...dialectsByRoot(settings.dialects).keys()],
     isDraining,
   };
   return {
-    ...createHandler((request) => all().of(request).routes, options),
+    ...createHandler(clients.routesOf, options),
     get model() {
       return model;
     },
-    modelFor: (request) => seenBy(request, all()),
-    clients: all,
+    modelFor: (request) => seenBy(request, clients.current),
+    clients: clients.current,
     readContent,
     metrics,
     budget,
@@ -157,9 +117,9 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
     isDraining,
     ready,
     warnings: diagnostics,
-    drain: () => void (draining = true),
+    drain: () => void (isStopping = true),
     close: async () => {
-      closed = true;
+      clients.close();
       clearInterval(forgetting);
       access?.close();
       await store.close();
@@ -167,23 +127,33 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   };
 }
 
+/** undefined if a host application limits rates itself. */
+const rateLimitOf = async (
+  { rateLimit }: EngineSettings,
+  nameOf: (request: IncomingMessage) => string | undefined,
+  addressOf: AddressOf,
+): Promise<RateLimit | undefined> =>
+  [AUTO_RATE, Infinity].includes(rateLimit)
+    ? undefined
+    : createRateLimit(rateLimit, (request) => {
+        const name = nameOf(request);
+        return name === undefined ? networkOf(addressOf(request)) : `token ${name}`;
+      });
+
 const MINUTE = 60_000;
 
 /** Loads the library on demand: a start saves 30 ms. */
 const startMetrics = async (): Promise<Metrics> => (await import('./metrics.ts')).createMetrics();
 
 const NOTHING: Model = Object.freeze({ types: new Map(), joinTables: [] });
-const reportsTo = (log: Log, model: Model, forget: () => void): Reports => ({
+const reportsTo = (log: Log, model: Model): Reports => ({
   granted: (grants) => {
     for (const grant of grants) {
       const types = unknownTypes(model, grant);
       if (types.length > 0) log.warn({ token: grant.name, types }, 'a token names types that no descriptor has or had');
     }
   },
-  changed: (grants) => {
-    forget();
-    log.info({ tokens: grants.map(({ name }) => name) }, 'tokens reloaded');
-  },
+  changed: (grants) => log.info({ tokens: grants.map(({ name }) => name) }, 'tokens reloaded'),
   refused: (faults) => log.error({ faults }, 'the tokens have faults; faulty lines give no access'),
 });
 
@@ -222,9 +192,9 @@ function reportTables(log: Log, { history: { state, last, own }, made, kept, oth
     );
 }
 
-function seenBy(request: IncomingMessage, clients: Clients): Model {
+function seenBy(request: IncomingMessage, clients: () => Clients): Model {
   try {
-    return clients.of(request).seen();
+    return clients().of(request).seen();
   } catch (error) {
     if (error instanceof Problem) return NOTHING;
     throw error;

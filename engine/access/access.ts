@@ -3,11 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { followSettled } from '../files.ts';
-import type { Service } from '../http/request.ts';
-import type { RoutesByRoot } from '../http/routes.ts';
-import { createCache, memoized } from '../memo.ts';
-import type { Model, RecordType } from '../model/model.ts';
-import { ALL_RIGHTS, type Granted, type Rights, rightsOf, seenModel } from '../model/rights.ts';
+import { memoized } from '../memo.ts';
 import { Problem, reasonOf, StartError } from '../problem.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type Grant, grantOf, parseGrants } from './tokens.ts';
@@ -109,47 +105,3 @@ const unauthorized = (message: string, challenge: string): Problem =>
     errors: [{ header: 'Authorization', code: 'unauthorized', message }],
     headers: { 'WWW-Authenticate': challenge },
   });
-
-export interface Client {
-  readonly rights: Rights;
-  /** null without tokens. */
-  readonly tokenName: string | null;
-  readonly model: Model;
-  /** The types and operations visible to the client; one object for all clients with equal rights. */
-  seen(): Model;
-  serviceOf(type: RecordType): Service;
-  readonly routes: RoutesByRoot;
-}
-
-export interface Clients {
-  /** Throws `unauthorized`. */
-  of(request: IncomingMessage): Client;
-  granted(granted: Granted, name: string): Client;
-  readonly unrestricted: Client;
-}
-
-/** Cached models, with their documents. */
-const MOST_KEPT = 16;
-
-type Make = (rights: Rights, tokenName: string | null) => Pick<Client, 'serviceOf' | 'routes'>;
-
-export function createClients(model: Model, access: Access | undefined, make: Make): Clients {
-  const models = createCache<Model>(MOST_KEPT);
-  const clientWith = (rights: Rights, tokenName: string | null): Client => ({
-    rights,
-    tokenName,
-    model,
-    seen: () => models(rights.key, () => seenModel(model, rights)),
-    ...make(rights, tokenName),
-  });
-  const granted = memoized((given: Granted, name: string) => clientWith(rightsOf(model, given), name));
-  const unrestricted = clientWith(ALL_RIGHTS, null);
-  return {
-    of: (request) => {
-      const grant = access?.grantOf(request);
-      return grant === undefined ? unrestricted : granted(grant, grant.name);
-    },
-    granted,
-    unrestricted,
-  };
-}

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import { parseJSONRPCMessage, ProtocolErrorCode } from '@modelcontextprotocol/server';
 import { serveStdio, StdioServerTransport } from '@modelcontextprotocol/server/stdio';
-import type { Client } from '../access/access.ts';
+import type { Client } from '../clients.ts';
 import { parseTypes } from '../access/tokens.ts';
 import { inProcessCalls } from '../embed/calls.ts';
 import { type Engine, startEngine } from '../engine.ts';

@@ -1,5 +1,5 @@
 /** Record operations in process, with the same checks, transactions and problems as over HTTP. */
-import type { Client } from '../access/access.ts';
+import type { Client } from '../clients.ts';
 import { COUNT_MODES } from '../descriptor/descriptor.ts';
 import type { Budget } from '../edge/budget.ts';
 import { type Caller, CallerGone, callerUntil, NO_CLIENT, type Position } from '../edge/caller.ts';

@@ -1,7 +1,7 @@
 /** Start page, reference, guide, studio, and the OpenAPI document. */
 import type { IncomingMessage } from 'node:http';
 import { type Request, type RequestHandler, Router } from 'express';
-import type { Client } from '../access/access.ts';
+import type { Client } from '../clients.ts';
 import { isPreflight, readAnswer, redirection } from '../http/answer.ts';
 import type { HostSteps } from '../http/handler.ts';
 import type { JsonObject } from '../json/json.ts';

@@ -50,10 +50,15 @@ function ask(name: Name | 'nobody' | 'stranger', title: string, body?: object): 
   return exchange(server.url, title, { headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
 }
 
-const codeOf = ({ headers, text }: Exchanged): string =>
-  headers['content-type'] === 'application/problem+json'
-    ? String(JSON.parse(text).type).slice('urn:problem:'.length)
-    : '';
+/** Agents get JSON-RPC errors, with the problem as their data. */
+const codeOf = ({ status, text }: Exchanged): string => {
+  const body: unknown = status < 400 || text === '' ? {} : JSON.parse(text);
+  const { type = '', error } = body as {
+    readonly type?: string;
+    readonly error?: { readonly data: { readonly type: string } };
+  };
+  return (error?.data.type ?? type).slice('urn:problem:'.length);
+};
 
 test.each([
   ['nobody', 'GET /api/purchases', undefined, 401, 'unauthorized'],
