@@ -285,7 +285,9 @@ describe('records', () => {
   test('check --json tells a fault to machines', async () => {
     const command = records(['check', '--json'], { SCHEMA_DIR: directory });
     expect(await command.ended).toBe(1);
-    const [first] = JSON.parse(command.out());
-    expect(first).toMatchObject({ severity: 'error', file: expect.stringMatching(/faulty\.yaml$/), line: 3 });
+    const faulty = expect.stringMatching(/faulty\.yaml$/);
+    expect(JSON.parse(command.out())).toContainEqual(
+      expect.objectContaining({ severity: 'error', file: faulty, line: 3 }),
+    );
   });
 });
