@@ -1,9 +1,9 @@
 /** `delete` deletes a record and its cascade in short transactions. */
 import { StartError } from '../problem.ts';
-import { deleteTree, TreeRestricted } from '../storage/write/cascade.ts';
 import { planFor } from '../storage/migrate/apply.ts';
 import { print } from '../process.ts';
 import { BOOLEAN, command, createProgress, typeNamed, withDatabase } from './command.ts';
+import { deleteTree } from './delete-tree.ts';
 
 const USAGE =
   'records delete TYPE ID --chunked: deletes a record and everything that goes with it, in short transactions; if interrupted, run it again';
@@ -26,11 +26,7 @@ export const remove = command(USAGE, { chunked: BOOLEAN }, 2, async ({ chunked }
     let count = 0;
     const report = createProgress();
     const progress = (more: number): void => report((count += more));
-    const deleted = deleteTree(model, driver, typeNamed(model, name), identifier, progress);
-    const wasThere = await deleted.catch((error: unknown) => {
-      throw error instanceof TreeRestricted ? new StartError(error.message, { cause: error }) : error;
-    });
-    return { found: wasThere, rows: count };
+    return { found: await deleteTree(model, driver, typeNamed(model, name), identifier, progress), rows: count };
   });
   if (!found) throw new StartError(`There is no ${name} ${identifier}; nothing was deleted`);
   print(`Deleted ${name} ${identifier}: ${rows} rows were deleted or unlinked`);

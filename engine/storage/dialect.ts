@@ -1,6 +1,9 @@
 /** The parts of one database's SQL that Knex does not cover. Members return SQL unless noted. */
 import type { Knex } from 'knex';
 import type { DialectName, SqlValue } from '../field-types/field-type.ts';
+import type { JoinTable, RecordType } from '../model/model.ts';
+import type { View } from '../query/list-query.ts';
+import type { Column } from './columns.ts';
 import type { BulkColumn } from './tables.ts';
 import type { Row, Statement } from './driver.ts';
 import type { Altered, TableAlteration } from './migrate/driver.ts';
@@ -107,8 +110,35 @@ export interface Dialect {
   readonly hoursAgo: string;
   /** Whether writes run concurrently, so that rows must be locked before they are compared. */
   readonly locks: boolean;
+  /** Statements of writes that `Driver.writeAlone` sends; missing if a transaction costs no more. */
+  readonly single?: SingleWrites;
   /** Takes a lock until the transaction ends. Undefined if writes run one by one. */
   readonly lockOwnership: string | undefined;
+}
+
+/** Each `key` names the view, and the columns that are written. */
+export interface SingleWrites {
+  readonly of: (
+    type: RecordType,
+    columns: readonly Column[],
+    stamped: readonly string[],
+  ) => {
+    /** Returns identifier and JSON. Bound: as `insertNew`. */
+    readonly create: (key: string, view: View) => Statement;
+    /** Bound: number of the new record, values of all columns. */
+    readonly insertNew: Statement;
+    /**
+     * Returns identifier and JSON of a new record. Divides by zero if the JSON is too long to be free, or if a new record
+     * got the identifier of a linked one. Bound: its number, JSON array of pairs of such a number and identifier.
+     */
+    readonly answerNew: (key: string, view: View) => Statement;
+    /** Returns JSON. Bound: identifier, values of these columns, stamps. */
+    readonly update: (key: string, change: readonly [view: View, columns: readonly string[]]) => Statement;
+    /** Returns JSON. Bound: identifier. */
+    readonly remove: (key: string, view: View) => Statement;
+  };
+  /** Bound: left, right, each an identifier or the number of a new record. */
+  readonly insertPair: (join: JoinTable) => Statement;
 }
 
 // SQL that concatenates JSON as strings, to parse nothing between levels and allow any number of keys.

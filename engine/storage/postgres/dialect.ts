@@ -1,8 +1,9 @@
 import knex from 'knex';
 import { FOLDINGS, joiningRanges, MANY_COMBINING_MARKS, MAX_COMBINING_MARKS } from '../../field-types/case-folding.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
-import { type Dialect, literal } from '../dialect.ts';
+import { type Dialect, literal, type SingleWrites } from '../dialect.ts';
 import { alterTable, OWN_CHECK } from './alter.ts';
+import { singleWrites } from './single-writes.ts';
 import { CHEAP_PLAN_COST, MAX_SEQUENCE_STEPS } from './tuning.ts';
 
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
@@ -130,6 +131,8 @@ const CATALOGUE = `with own as (
     from own join pg_trigger on tgrelid = own.oid and not tgisinternal
   union all select distinct 'reader', "table", name, "column" from reader where name is not null`;
 
+let singleStatements: SingleWrites | undefined;
+
 export const postgresDialect: Dialect = {
   name: 'postgres',
   // The revision is the transaction that wrote the row.
@@ -208,5 +211,8 @@ export const postgresDialect: Dialect = {
   },
   deferred: (tables) => ({ begin: [dropForeignKeys(tables)], end: [ADD_FOREIGN_KEYS] }),
   locks: true,
+  get single() {
+    return (singleStatements ??= singleWrites(postgresDialect));
+  },
   lockOwnership: `select pg_advisory_xact_lock(hashtext('records ownership'), hashtext(current_schema()))`,
 };

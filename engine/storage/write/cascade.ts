@@ -1,22 +1,13 @@
 /** Deletion: before any write, one walk finds the records to delete and the records to unlink. */
-import { setTimeout as delay } from 'node:timers/promises';
-import type { JoinTable, Model, RecordType, Reference } from '../../model/model.ts';
+import type { JoinTable, RecordType, Reference } from '../../model/model.ts';
 import { can, relationsFor, type Rights } from '../../model/rights.ts';
 import { type Fault, faultyRequest, MAX_ERRORS, Problem } from '../../problem.ts';
-import { ConstraintError, type Driver, type Writer } from '../driver.ts';
+import { ConstraintError } from '../driver.ts';
 import { inTheWay } from './conflicts.ts';
-import {
-  createSession,
-  onlyReading,
-  type RecordSet,
-  storedValue,
-  UNLIMITED_ROWS,
-  type WriteSession,
-} from './session.ts';
-import { createStamp, stampValues } from './values.ts';
-import { createTables, MOST_LISTED } from './tables.ts';
+import { type RecordSet, storedValue, type WriteSession } from './session.ts';
+import { MOST_LISTED } from './tables.ts';
 
-interface Below {
+export interface Below {
   readonly column: string;
   readonly parents: ReadonlySet<number>;
 }
@@ -217,7 +208,7 @@ export function tooManyRows(
   return new Problem('too-many-rows', message, { errors: [{ ...source, code: 'too-many-rows', message }] });
 }
 
-const TOO_DEEP =
+export const TOO_DEEP =
   'More records are deleted within each other than one step can delete: let an operator remove them with "records delete TYPE ID --chunked"';
 
 /** Deletes the lowest level first, since ON DELETE CASCADE could nest too deep, or meet a restriction too early. */
@@ -238,12 +229,12 @@ export async function removeTree(session: WriteSession, { levels, pointer }: Tre
   }
 }
 
-const removeLevel = async ({ writer, tables }: WriteSession, { type, identifiers }: Rows) =>
+export const removeLevel = async ({ writer, tables }: WriteSession, { type, identifiers }: Rows) =>
   identifiers.length === 0 ? { changes: 0 } : writer.run(tables.of(type).remove, [JSON.stringify(identifiers)]);
 
 type Going = ReadonlyMap<RecordType, ReadonlySet<number>>;
 
-const goingIn = (levels: readonly Level[]): Going =>
+export const goingIn = (levels: readonly Level[]): Going =>
   new Map(
     [...Map.groupBy(levels, ({ type }) => type)].map(([type, some]) => [
       type,
@@ -252,7 +243,7 @@ const goingIn = (levels: readonly Level[]): Going =>
   );
 
 /** Cuts links to a level from records deleted later: to null, or if required, to the record deleted last. */
-async function cutWithin({ writer, tables, writeRows }: WriteSession, level: Rows, going: Going): Promise<void> {
+export async function cutWithin({ writer, tables, writeRows }: WriteSession, level: Rows, going: Going): Promise<void> {
   const [first = null] = going.get(level.type) ?? [];
   for (const { type, reference } of level.type.referrers) {
     if (reference.onDelete === 'setNull' || !going.has(type)) continue;
@@ -261,81 +252,4 @@ async function cutWithin({ writer, tables, writeRows }: WriteSession, level: Row
     const within = found.filter((identifier) => going.get(type)?.has(Number(identifier)));
     if (within.length > 0) await writer.run(set, [reference.required ? first : null, JSON.stringify(within)]);
   }
-}
-
-const CHUNK = 1000;
-/** Minimum milliseconds between transactions. */
-const PAUSE = 5;
-
-/** A record outside the tree refers into it. Nothing was deleted, unless the record was added meanwhile. */
-export class TreeRestricted extends Error {}
-
-/** Deletes a record and its cascade in short transactions, children before parents. It can be stopped and rerun. */
-export async function deleteTree(
-  model: Model,
-  driver: Driver,
-  type: RecordType,
-  identifier: number,
-  onRows: (rows: number) => void,
-): Promise<boolean> {
-  const { dialect } = driver;
-  const tables = createTables(dialect, () => model);
-  const unlocked = createTables({ ...dialect, locks: false }, () => model);
-  const stamp = createStamp(undefined, null);
-  const sessionOf = (writer: Writer, using = tables): WriteSession =>
-    createSession({ writer, tables: using, dialect: dialect.name, stamp });
-  if ((await driver.get(tables.of(type).load, [identifier])) === undefined) return false;
-  const root = { type, identifiers: [identifier], pointer: '' };
-  const reading = sessionOf(onlyReading(driver), unlocked);
-  const refusal: Refusal = () => new Problem('too-many-rows', TOO_DEEP);
-  const walk = walkCascade(reading, [root], UNLIMITED_ROWS, refusal);
-  const { trees, unlinked, pairs } = await walk.catch((error: unknown) => {
-    const [fault] = error instanceof Problem ? error.errors : [];
-    throw fault
-      ? new TreeRestricted(`${fault.message}, and does not go with it: delete it first, or unlink it`)
-      : error;
-  });
-
-  async function step<T>(
-    all: readonly T[],
-    work: (session: WriteSession, chunk: readonly T[]) => Promise<{ readonly changes: number }>,
-  ): Promise<void> {
-    for (let from = 0; from < all.length; from += CHUNK) {
-      const began = performance.now();
-      const { changes } = await driver.write((writer) => work(sessionOf(writer), all.slice(from, from + CHUNK)));
-      onRows(changes);
-      // SQLite's write lock is not fair: the pause lets other processes write.
-      if (!dialect.locks && changes > 0) await delay(Math.max(PAUSE, performance.now() - began));
-    }
-  }
-
-  /** Omits records that another write has moved since the walk. */
-  async function stillBelow(writer: Writer, below: RecordType, some: readonly number[], via: Below): Promise<number[]> {
-    const rows = await writer.all(tables.of(below).linksIn(via.column).rows, [JSON.stringify(some)]);
-    return rows.filter(([, parent]) => via.parents.has(Number(parent))).map(([id]) => Number(id));
-  }
-
-  for (const { table, pairs: lost } of pairs)
-    await step(lost, async ({ writer }, some) => writer.run(tables.rows(table).remove, [JSON.stringify(some)]));
-  for (const { type: below, reference, identifiers, via } of unlinked)
-    await step(identifiers, async (session, some) => {
-      const still = JSON.stringify(await stillBelow(session.writer, below, some, via));
-      const { filled, linksIn } = session.tables.of(below);
-      return session.writer.run(linksIn(reference.column).cut, [...stampValues(session, filled), still]);
-    });
-  const levels = trees.flatMap((tree) => tree.levels);
-  const going = goingIn(levels);
-  try {
-    for (const { type: below, identifiers, via } of levels.toReversed())
-      await step(identifiers, async (session, some) => {
-        const still = via ? await stillBelow(session.writer, below, some, via) : some;
-        const level = { type: below, identifiers: still };
-        await cutWithin(session, level, going);
-        return removeLevel(session, level);
-      });
-  } catch (error) {
-    if (!(error instanceof ConstraintError)) throw error;
-    throw new TreeRestricted('Something refers to a record that would be deleted, and does not go with it');
-  }
-  return true;
 }

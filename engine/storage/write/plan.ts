@@ -335,21 +335,6 @@ export async function apply(session: WriteSession, plan: WritePlan): Promise<voi
   );
 }
 
-/** The statements of a plan that only inserts. New records get negative numbers as identifiers. */
-export function insertsOf({ tables, made }: WriteSession, { steps, pairs }: WritePlan): readonly BoundStatement[] {
-  for (const [index, node] of made.entries()) node.identifier = -1 - index;
-  return [
-    ...steps.map(({ node }) => {
-      const { table } = node;
-      return { statement: table.insertNew, values: newValues(node, [node.type.identifier.column, ...table.names]) };
-    }),
-    ...pairs.map(({ table, left, right }) => ({
-      statement: tables.rows(table).insertNew,
-      values: [boundValue(left), boundValue(right)],
-    })),
-  ];
-}
-
 /** Steps to send together: updates, or inserts into one table that do not refer to each other. */
 function groupsOf(steps: readonly Step[]): readonly (readonly Step[])[] {
   const groups: Step[][] = [];

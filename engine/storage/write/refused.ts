@@ -17,6 +17,9 @@ export class RefusedRow extends RefusedByOthers {
   }
 }
 
+export const isViolation = (error: unknown): boolean =>
+  error instanceof ConstraintError || error instanceof RefusedByOthers;
+
 const NOT_UNIQUE = 'Another record has a value that must be unique';
 
 /** The plan has refused what the rules of the model forbid. What the database refuses all the same is up to others. */

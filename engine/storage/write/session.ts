@@ -2,23 +2,19 @@
 import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import { inDocumentOrder } from '../../json/fault-order.ts';
-import { escapeStep, isObject, type JsonObject } from '../../json/json.ts';
 import { NO_RAW_VALUES, type RawMember, type RawMembers, type RawValues } from '../../json/tokenizer.ts';
 import {
   type BodyRecord,
   documentOf,
-  identifierIn,
   type JoinTable,
   type RecordType,
   type Reference,
   type Relation,
-  relationsIn,
 } from '../../model/model.ts';
 import { ALL_RIGHTS, type Rights } from '../../model/rights.ts';
 import { type Fault, faultyRequest, type ProblemCode } from '../../problem.ts';
-import { COPIES_OF_TEXT, type Reader, type Row, type Writer } from '../driver.ts';
-import type { ViewRow } from '../read/views.ts';
-import type { Strength, Tables, WriteTable } from './tables.ts';
+import type { Reader, Row, Writer } from '../driver.ts';
+import type { Tables, WriteTable } from './tables.ts';
 import type { Stamp } from './values.ts';
 
 /** A record that the write touches: one node for all its mentions in the body. */
@@ -27,7 +23,8 @@ export interface Node {
   readonly table: WriteTable;
   /** undefined until the insert, unless the client gave one. */
   identifier: number | undefined;
-  readonly stored: Row | undefined;
+  /** `unread`: foreign keys check that the record exists. */
+  readonly stored: Row | 'unread' | undefined;
   /** The body names it but it does not exist, or it is new within such a record. */
   readonly isLost: boolean;
   /** A new child of an owned to-one relation, whose required fields the validator could not check. */
@@ -113,7 +110,7 @@ export const onlyReading = (reader: Reader): Writer => ({ ...NO_WRITER, ...reade
 
 export const UNLIMITED_ROWS = 1_000_000_000;
 
-interface Given {
+export interface Given {
   readonly writer: Writer;
   readonly tables: Tables;
   readonly dialect: DialectName;
@@ -194,7 +191,13 @@ function noteIn(maps: WriteSession['existing'], identifier: number, node: Node):
   return node;
 }
 
-function remember(session: WriteSession, type: RecordType, identifier: number, pointer: string, stored?: Row): Node {
+export function remember(
+  session: WriteSession,
+  type: RecordType,
+  identifier: number,
+  pointer: string,
+  stored?: Node['stored'],
+): Node {
   const node = createNode(session, type, pointer, { identifier, stored, isLost: stored === undefined });
   return noteIn(session.existing, identifier, node);
 }
@@ -233,7 +236,7 @@ export const nameOf = ({ type, identifier }: Pick<Node, 'type' | 'identifier'>):
   `${type.name} ${identifier ?? ''}`.trim();
 
 export const storedValue = ({ stored, table }: Node, column: string): SqlValue | undefined =>
-  stored?.[table.position.get(column) ?? -1];
+  typeof stored === 'object' ? stored[table.position.get(column) ?? -1] : undefined;
 
 export const isNode = (value: SqlValue | Node): value is Node => typeof value === 'object' && value !== null;
 
@@ -308,121 +311,4 @@ export function throwRefused(session: WriteSession, code: ProblemCode, known: re
 
 export function throwInOrder({ records }: WriteSession, code: ProblemCode, faults: readonly Fault[]): void {
   if (faults.length > 0) throw faultyRequest(code, inDocumentOrder(faults, documentOf(records)));
-}
-
-// Locks the records in the body and the records that the ETag in If-Match covers, in one order to avoid deadlocks.
-
-/** From this count on, one statement for all is cheaper than one for each. */
-const BULK_FROM = 8;
-
-interface LockedRecord {
-  readonly identifier: number;
-  readonly pointer: string | undefined;
-  readonly strength: Strength;
-}
-
-type Named = Map<RecordType, Map<number, LockedRecord>>;
-
-/** Finds the related records that the ETag covers; undefined if they exceed the limit of a response. */
-export type FindShown = () => Promise<readonly ViewRow[] | undefined>;
-
-/** Returns whether all shown records are locked. Records that appeared meanwhile cannot be locked in order any more. */
-export async function lockNamed(
-  session: WriteSession,
-  type: RecordType,
-  records: readonly BodyRecord[],
-  findShown?: FindShown,
-): Promise<boolean> {
-  const { locks } = session.tables;
-  if (!locks && type.relations.size === 0 && records.length < BULK_FROM) return true;
-  const named: Named = new Map();
-  for (const { identifier, pointer, body } of records) {
-    if (identifier !== undefined) note(named, type, { identifier, pointer, strength: 'update' });
-    nameWithin(named, type, body, pointer);
-  }
-  if (!locks || !findShown) {
-    if (named.size > 0) await lockAll(session, named);
-    return true;
-  }
-  // `update` also blocks new rows that refer to them, since their sets may be shown.
-  for (const one of (await findShown()) ?? [])
-    note(named, one.type, { identifier: one.identifier, pointer: undefined, strength: 'update' });
-  const [held, shown] = await Promise.all([lockAll(session, named), findShown()]);
-  return shown !== undefined && shown.every((one) => held.has(`${one.type.name} ${one.identifier}`));
-}
-
-function nameWithin(named: Named, type: RecordType, body: JsonObject, pointer: string): void {
-  for (const key of relationsIn(type, body)) {
-    const relation = type.relations.get(key);
-    const value = body[key] ?? null;
-    for (const [index, item] of (Array.isArray(value) ? value : [value]).entries()) {
-      if (!relation || !isObject(item)) continue;
-      const { target, link } = relation;
-      const at = `${pointer}/${escapeStep(key)}${Array.isArray(value) ? `/${index}` : ''}`;
-      const identifier = identifierIn(item, target);
-      // Other writes must not delete a record that is only linked, but may link it.
-      const isLink = link.at !== 'target' && Object.keys(item).length === 1;
-      const strength = isLink ? 'key share' : 'update';
-      if (identifier !== undefined) note(named, target, { identifier, pointer: at, strength });
-      nameWithin(named, target, item, at);
-    }
-  }
-}
-
-function note(named: Named, type: RecordType, { identifier, pointer, strength }: LockedRecord): void {
-  const records = named.get(type) ?? new Map<number, LockedRecord>();
-  const known = records.get(identifier);
-  const strongest = known?.strength === 'update' ? 'update' : strength;
-  named.set(type, records.set(identifier, { identifier, pointer: known?.pointer ?? pointer, strength: strongest }));
-}
-
-/** Lets foreign keys check the linked records; false if the body names records to change. */
-export function trustLinks(session: WriteSession, type: RecordType, body: JsonObject): boolean {
-  const named: Named = new Map();
-  nameWithin(named, type, body, '');
-  for (const [linked, records] of named)
-    for (const { identifier, pointer = '', strength } of records.values()) {
-      // Negative numbers refer to new records.
-      if (strength !== 'key share' || identifier < 1) return false;
-      remember(session, linked, identifier, pointer, []);
-    }
-  return true;
-}
-
-/** Returns the records locked against changes. */
-async function lockAll(session: WriteSession, named: Named): Promise<ReadonlySet<string>> {
-  const held = new Set<string>();
-  const locked: Promise<void>[] = [];
-  for (const [type, records] of [...named].toSorted(([a], [b]) => (a.name < b.name ? -1 : 1))) {
-    // Adjacent records with the same lock share a statement.
-    const runs: LockedRecord[][] = [];
-    for (const record of [...records.values()].toSorted((a, b) => a.identifier - b.identifier)) {
-      const run = runs.at(-1);
-      if (run && run[0]?.strength === record.strength && isNamed(run[0]) === isNamed(record)) run.push(record);
-      else runs.push([record]);
-    }
-    for (const run of runs)
-      if (session.tables.locks || run.length >= BULK_FROM) locked.push(lockRun(session, type, run, held));
-  }
-  await Promise.all(locked);
-  return held;
-}
-
-const isNamed = ({ pointer }: LockedRecord): boolean => pointer !== undefined;
-
-async function lockRun(session: WriteSession, type: RecordType, run: readonly LockedRecord[], held: Set<string>) {
-  const [first] = run;
-  if (!first) return;
-  const { lock, hold } = session.tables.of(type);
-  const statement = (isNamed(first) ? lock : hold)(first.strength);
-  // A short body can name thousands of long records.
-  const charge = (row: Row): void => {
-    for (const value of row) if (typeof value === 'string') session.caller.take(COPIES_OF_TEXT * value.length);
-  };
-  const identifiers = JSON.stringify(run.map(({ identifier }) => identifier));
-  const rows = await session.writer.all(statement, [identifiers], run.length < BULK_FROM ? undefined : charge);
-  const stored = new Map(rows.map((row) => [Number(row[0]), row]));
-  if (first.strength === 'update') for (const identifier of stored.keys()) held.add(`${type.name} ${identifier}`);
-  if (!isNamed(first)) return;
-  for (const { identifier, pointer = '' } of run) remember(session, type, identifier, pointer, stored.get(identifier));
 }

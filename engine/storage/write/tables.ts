@@ -1,12 +1,9 @@
 /** Statements over one table, compiled and cached at their first use. */
 import { createShapeCache, memoized } from '../../memo.ts';
 import { type Index, type JoinTable, type Model, type RecordType } from '../../model/model.ts';
-import type { View } from '../../query/list-query.ts';
-import { type Column, columnsOf, columnType, neededOf, readSql, writtenSql } from '../columns.ts';
+import { type Column, columnsOf, neededOf, readSql, writtenSql } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Statement, Values } from '../driver.ts';
-import { UNCHARGED_CHARS } from '../read/reads.ts';
-import { recordJson, ROOT_ALIAS } from '../read/views.ts';
 import { columnSql, indexed } from '../tables.ts';
 import { filledColumns } from './values.ts';
 
@@ -140,21 +137,12 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
         above: { sql: `${above} select id$, parent$ from above$ limit ? + 0` },
       };
     }),
-    /** Also returns the identifier. Bound: as `insertNew`. */
-    createAlone: createShapeCache((view: View) => insertAlone(view, columns, dialect)),
-    /** Bound: number of the new record, values of all columns. */
-    insertNew: { sql: insertNew(type, columns, dialect) },
-    /**
-     * Returns identifier and JSON of a new record. Divides by zero if the JSON is too long to be free, or if a new record
-     * got the identifier of a linked one. Bound: its number, JSON array of pairs of such a number and identifier.
-     */
-    answerNew: createShapeCache((view: View) => answerNew(view, dialect)),
-    /** Bound: identifier, values of these columns, stamps. */
-    updateAlone: createShapeCache(([view, given]: readonly [View, readonly string[]]) =>
-      updateAlone(view, given, columns, dialect),
-    ),
-    removeAlone: createShapeCache((view: View) => deleteAlone(view, dialect)),
     holder,
+    single: dialect.single?.of(
+      type,
+      columns,
+      filled.stamped.map(({ name }) => name),
+    ),
   };
 }
 
@@ -178,13 +166,14 @@ function insertMany(type: RecordType, columns: readonly Column[], into: readonly
 export const rowsJson = (rows: readonly Values[]): string =>
   JSON.stringify(rows.map((values) => Object.fromEntries(values.map((value, index) => [`c${index}`, value]))));
 
-function createJoinRows({ name, left, right }: JoinTable, { quote, oneOf, oneOfPairs }: Dialect) {
+function createJoinRows(join: JoinTable, { quote, oneOf, oneOfPairs, single }: Dialect) {
+  const { name, left, right } = join;
   const [table, both] = [quote(name), `${quote(left.column)}, ${quote(right.column)}`];
   return {
     /** Ignores a pair that another write has added. Bound: left, right. */
     insert: { sql: `insert into ${table} (${both}) values (?, ?) on conflict do nothing` },
     /** `insert` for new records. Bound: left, right, each an identifier or the number of a new record. */
-    insertNew: { sql: `insert into ${table} (${both}) values (${linkSql(1)}, ${linkSql(2)})` },
+    insertNew: single?.insertPair(join),
     /** Bound: JSON array of pairs of left and right. */
     remove: { sql: `delete from ${table} where ${oneOfPairs(quote(left.column), quote(right.column))}` },
     pairs: perKey((column: string): Statement => ({
@@ -201,97 +190,3 @@ function perKey<K, V>(make: (key: K) => V): (key: K) => V {
     return made;
   };
 }
-
-// Writes without BEGIN on PostgreSQL. The last parameter is the revision of the tables: if they have changed, the statement
-// does nothing. New records have negative numbers; settings of the transaction map these to identifiers.
-
-const settingOf = (index: number): string => `'records.n' || -$${index}::bigint`;
-
-const linkSql = (index: number): string =>
-  `case when $${index}::bigint < 0 then current_setting(${settingOf(index)})::bigint else $${index}::bigint end`;
-
-function insertNew(type: RecordType, columns: readonly Column[], dialect: Dialect): string {
-  const { quote, literal } = dialect;
-  const { column } = type.identifier;
-  const sequence = `pg_get_serial_sequence(${literal(quote(type.table))}, ${literal(column)})::regclass`;
-  const identifier = `set_config(${settingOf(1)}, nextval(${sequence})::text, true)::bigint`;
-  const values = columns.map((one, index) => (one.reference ? linkSql(index + 2) : bound(one, index + 2, dialect)));
-  const names = [column, ...columns.map(({ name }) => name)].map(quote);
-  return `insert into ${tableOf(type, dialect)} (${names.join(', ')}) select ${[identifier, ...values].join(', ')}`;
-}
-
-function insertAlone(view: View, columns: readonly Column[], dialect: Dialect): Statement {
-  const { type } = view;
-  const json = recordJson(view, ROOT_ALIAS, dialect);
-  const current = isCurrent(dialect, columns.length + 2);
-  // A unique conflict must not undo other writes of the transaction.
-  const sql = `${insertNew(type, columns, dialect)} where ${current} on conflict do nothing returning ${identifierOf(type, dialect)}, ${json}`;
-  return { sql, together: { sql } };
-}
-
-function answerNew(view: View, dialect: Dialect): Statement {
-  const identifier = identifierOf(view.type, dialect);
-  // OFFSET keeps the server from building the JSON twice.
-  const record = `select ${identifier} as id$, ${recordJson(view, ROOT_ALIAS, dialect)} as text$ from ${tableOf(view.type, dialect)} where ${identifier} = ${linkSql(1)} offset 0`;
-  const isTaken = `exists (select from json_array_elements($2::json) where current_setting('records.n' || (value ->> 0)) = value ->> 1)`;
-  const isFine = `${isCurrent(dialect, 3)} and length(text$) <= ${UNCHARGED_CHARS} and not ${isTaken}`;
-  return {
-    sql: `select id$, text$, 1 / coalesce((${isFine})::int, 0) from (select) as one$ left join (${record}) as new$ on true`,
-  };
-}
-
-const bound = (column: Column, index: number, dialect: Dialect, old?: string): string =>
-  column.field?.generated !== undefined && columnType(column.field, dialect.name).clock
-    ? writtenSql(column.field, `$${index}::text`, dialect.name, old)
-    : `($${index}::${columnSql(column, dialect)})`;
-
-const isCurrent = ({ revision }: Dialect, index: number): string => `(${revision.sql}) = $${index}::text`;
-
-const UNLOCKED = 'for update skip locked';
-
-/** Writes only if a value differs. */
-function updateAlone(view: View, changed: readonly string[], columns: readonly Column[], dialect: Dialect): Statement {
-  const { type } = view;
-  const stamped = filledColumns(columns).stamped.map(({ name }) => name);
-  const written = [...changed, ...stamped].map((name, index) => {
-    const column = columns.find((one) => one.name === name);
-    const before = `${ROOT_ALIAS}.${dialect.quote(name)}`;
-    return { name, before, after: column ? bound(column, index + 2, dialect, before) : '' };
-  });
-  const compared = written.slice(0, changed.length);
-  const [before, after] = [compared.map((one) => `${one.before}::text`), compared.map((one) => `${one.after}::text`)];
-  const set = written.map((one) => `${dialect.quote(one.name)} = ${one.after}`).join(', ');
-  const [rows, json] = [tableOf(type, dialect), recordJson(view, ROOT_ALIAS, dialect)];
-  const found = isFound(type, written.length + 2, dialect);
-  const identifier = dialect.quote(type.identifier.column);
-  const sql = (locked: string): string =>
-    [
-      `with old$ as materialized (select ${ROOT_ALIAS}.* from ${rows} where ${found} ${locked}),`,
-      `new$ as (update ${rows} set ${set} from old$ where ${ROOT_ALIAS}.${identifier} = old$.${identifier}`,
-      `and (${before.join(', ')}) is distinct from (${after.join(', ')}) returning ${json} as json$)`,
-      `select json$ from new$ union all select ${json} from old$ as ${ROOT_ALIAS} where not exists (select from new$)`,
-    ].join(' ');
-  const isUnique = type.indexes.some(
-    ({ unique, members }) => unique && members.some((member) => 'column' in member && changed.includes(member.column)),
-  );
-  return { sql: sql('for update'), together: isUnique ? undefined : { sql: sql(UNLOCKED) } };
-}
-
-function deleteAlone(view: View, dialect: Dialect): Statement {
-  const { type } = view;
-  const [rows, identifier, found] = [tableOf(type, dialect), identifierOf(type, dialect), isFound(type, 2, dialect)];
-  const sql = (condition: string): string =>
-    `delete from ${rows} where ${condition} returning ${recordJson(view, ROOT_ALIAS, dialect)}`;
-  // The DELETE would wait for locked rows that refer to it.
-  const isReferred = type.referrers.length > 0;
-  const unlocked = `${identifier} = (select ${identifier} from ${rows} where ${found} ${UNLOCKED})`;
-  return { sql: sql(found), together: isReferred ? undefined : { sql: sql(unlocked) } };
-}
-
-const tableOf = ({ table }: RecordType, { quote }: Dialect): string => `${quote(table)} as ${ROOT_ALIAS}`;
-const identifierOf = ({ identifier }: RecordType, { quote }: Dialect): string =>
-  `${ROOT_ALIAS}.${quote(identifier.column)}`;
-
-/** `index`: of the parameter with the revision. */
-const isFound = (type: RecordType, index: number, dialect: Dialect): string =>
-  `${identifierOf(type, dialect)} = $1::bigint and ${isCurrent(dialect, index)}`;

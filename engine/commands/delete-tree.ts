@@ -1,0 +1,92 @@
+/** Deletes a large tree of records in many short transactions. */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Model, RecordType } from '../model/model.ts';
+import { Problem, StartError } from '../problem.ts';
+import { ConstraintError, type Driver, type Writer } from '../storage/driver.ts';
+import {
+  type Below,
+  cutWithin,
+  goingIn,
+  type Refusal,
+  removeLevel,
+  TOO_DEEP,
+  walkCascade,
+} from '../storage/write/cascade.ts';
+import { createSession, onlyReading, UNLIMITED_ROWS, type WriteSession } from '../storage/write/session.ts';
+import { createTables } from '../storage/write/tables.ts';
+import { createStamp, stampValues } from '../storage/write/values.ts';
+
+const CHUNK = 1000;
+/** Minimum milliseconds between transactions. */
+const PAUSE = 5;
+
+/**
+ * Deletes a record and its cascade in short transactions, children before parents. It can be stopped and rerun. If a record
+ * outside the tree refers into it, nothing is deleted, unless that record was added meanwhile.
+ */
+export async function deleteTree(
+  model: Model,
+  driver: Driver,
+  type: RecordType,
+  identifier: number,
+  onRows: (rows: number) => void,
+): Promise<boolean> {
+  const { dialect } = driver;
+  const tables = createTables(dialect, () => model);
+  const unlocked = createTables({ ...dialect, locks: false }, () => model);
+  const stamp = createStamp(undefined, null);
+  const sessionOf = (writer: Writer, using = tables): WriteSession =>
+    createSession({ writer, tables: using, dialect: dialect.name, stamp });
+  if ((await driver.get(tables.of(type).load, [identifier])) === undefined) return false;
+  const root = { type, identifiers: [identifier], pointer: '' };
+  const reading = sessionOf(onlyReading(driver), unlocked);
+  const refusal: Refusal = () => new Problem('too-many-rows', TOO_DEEP);
+  const walk = walkCascade(reading, [root], UNLIMITED_ROWS, refusal);
+  const { trees, unlinked, pairs } = await walk.catch((error: unknown) => {
+    const [fault] = error instanceof Problem ? error.errors : [];
+    throw fault ? new StartError(`${fault.message}, and does not go with it: delete it first, or unlink it`) : error;
+  });
+
+  async function step<T>(
+    all: readonly T[],
+    work: (session: WriteSession, chunk: readonly T[]) => Promise<{ readonly changes: number }>,
+  ): Promise<void> {
+    for (let from = 0; from < all.length; from += CHUNK) {
+      const began = performance.now();
+      const { changes } = await driver.write((writer) => work(sessionOf(writer), all.slice(from, from + CHUNK)));
+      onRows(changes);
+      // SQLite's write lock is not fair: the pause lets other processes write.
+      if (!dialect.locks && changes > 0) await delay(Math.max(PAUSE, performance.now() - began));
+    }
+  }
+
+  /** Omits records that another write has moved since the walk. */
+  async function stillBelow(writer: Writer, below: RecordType, some: readonly number[], via: Below): Promise<number[]> {
+    const rows = await writer.all(tables.of(below).linksIn(via.column).rows, [JSON.stringify(some)]);
+    return rows.filter(([, parent]) => via.parents.has(Number(parent))).map(([id]) => Number(id));
+  }
+
+  for (const { table, pairs: lost } of pairs)
+    await step(lost, async ({ writer }, some) => writer.run(tables.rows(table).remove, [JSON.stringify(some)]));
+  for (const { type: below, reference, identifiers, via } of unlinked)
+    await step(identifiers, async (session, some) => {
+      const still = JSON.stringify(await stillBelow(session.writer, below, some, via));
+      const { filled, linksIn } = session.tables.of(below);
+      return session.writer.run(linksIn(reference.column).cut, [...stampValues(session, filled), still]);
+    });
+  const levels = trees.flatMap((tree) => tree.levels);
+  const going = goingIn(levels);
+  try {
+    for (const { type: below, identifiers, via } of levels.toReversed())
+      await step(identifiers, async (session, some) => {
+        const still = via ? await stillBelow(session.writer, below, some, via) : some;
+        const level = { type: below, identifiers: still };
+        await cutWithin(session, level, going);
+        return removeLevel(session, level);
+      });
+  } catch (error) {
+    if (!(error instanceof ConstraintError)) throw error;
+    throw new StartError('Something refers to a record that would be deleted, and does not go with it');
+  }
+  return true;
+}
