@@ -58,6 +58,8 @@ export interface Dialect {
     count: Statement,
     how: { readonly values: number; readonly isFirstPage: boolean },
   ) => Statement;
+  /** Whether `exists` is planned as a join; else each row evaluates it, and `in`, evaluated once, costs less. */
+  readonly plansSets: boolean;
   readonly limit: string;
   /** Whether reading all rows at once costs less than one by one. */
   readonly readsRowsAtOnce: boolean;

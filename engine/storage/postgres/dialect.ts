@@ -164,6 +164,7 @@ export const postgresDialect: Dialect = {
   counted: countedPage,
   limit: 'limit ? offset ?',
   readsRowsAtOnce: false,
+  plansSets: true,
   hoursAgo: `to_char((now() - ?::int * interval '1 hour') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
   orderBy: (expression, descending, present) => {
     const order = `${expression} ${descending ? 'desc' : 'asc'}`;

@@ -7,7 +7,7 @@ import type { Filter, Group, Path, SetCount, SetFilter, ValueFilter } from '../.
 import { countOf, operandsOf, operators, rangeOfPattern } from '../../query/operators.ts';
 import { columnType } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
-import { comparedBy, fromTables, relatedRows, relatedTables, ROOT_ALIAS } from './views.ts';
+import { comparedBy, fromTables, linkTo, relatedRows, relatedTables, ROOT_ALIAS } from './views.ts';
 
 export interface PathSql {
   /** SQL for the stored column, and for the input of `decode`. */
@@ -146,9 +146,14 @@ function setCondition({ kind, path, conditions }: SetFilter, source: JoinedTable
   const records = createJoinedTables(path.set.target, dialect, child);
   const inner = sqlOf(conditions, records, dialect);
   const { sql, values } = kind === 'every' ? not(inner) : inner;
-  const { tables, conditions: links } = relatedTables(path.set, source.row(path.relations), child, dialect);
-  const found = `exists (select 1 from ${fromTables({ tables, conditions: [...links, sql] }, ` ${records.joins()}`)})`;
-  return { sql: kind === 'some' ? found : `not ${found}`, values };
+  const { tables, conditions: links, inner: key, outer } = linkTo(path.set, source.row(path.relations), child, dialect);
+  if (!dialect.plansSets) {
+    const rows = `${tables.join(' join ')} ${records.joins()} where ${[...links, sql].join(' and ')}`;
+    const found = { sql: `${outer} in (select ${key} from ${rows})`, values };
+    return kind === 'some' ? found : not(found);
+  }
+  const rows = fromTables({ tables, conditions: [`${key} = ${outer}`, ...links, sql] }, ` ${records.joins()}`);
+  return { sql: `${kind === 'some' ? '' : 'not '}exists (select 1 from ${rows})`, values };
 }
 
 function countSql({ path }: SetCount, source: JoinedTables, dialect: Dialect): string {

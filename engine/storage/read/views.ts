@@ -56,23 +56,33 @@ interface Joined {
   readonly conditions: readonly string[];
 }
 
-export function relatedTables(relation: Relation, parent: string, child: string, { quote }: Dialect): Joined {
+/** `conditions` lack the link: that `inner`, of a row of the tables, equals `outer`, of the parent. */
+interface Link extends Joined {
+  readonly inner: string;
+  readonly outer: string;
+}
+
+export function linkTo(relation: Relation, parent: string, child: string, { quote }: Dialect): Link {
   const { link, source, target } = relation;
-  const table = `${quote(target.table)} as ${child}`;
+  const tables = [`${quote(target.table)} as ${child}`];
   const childId = `${child}.${quote(target.identifier.column)}`;
   const parentId = `${parent}.${quote(source.identifier.column)}`;
   if (link.at === 'source')
-    return { tables: [table], conditions: [`${childId} = ${parent}.${quote(link.reference.column)}`] };
+    return { tables, conditions: [], inner: childId, outer: `${parent}.${quote(link.reference.column)}` };
   if (link.at === 'target')
-    return { tables: [table], conditions: [`${child}.${quote(link.reference.column)} = ${parentId}`] };
+    return { tables, conditions: [], inner: `${child}.${quote(link.reference.column)}`, outer: parentId };
   const rows = `${child}_j`;
   return {
-    tables: [`${quote(link.table.name)} as ${rows}`, table],
-    conditions: [
-      `${rows}.${quote(link.sourceColumn)} = ${parentId}`,
-      `${childId} = ${rows}.${quote(link.targetColumn)}`,
-    ],
+    tables: [`${quote(link.table.name)} as ${rows}`, ...tables],
+    conditions: [`${childId} = ${rows}.${quote(link.targetColumn)}`],
+    inner: `${rows}.${quote(link.sourceColumn)}`,
+    outer: parentId,
   };
+}
+
+export function relatedTables(relation: Relation, parent: string, child: string, dialect: Dialect): Joined {
+  const { tables, conditions, inner, outer } = linkTo(relation, parent, child, dialect);
+  return { tables, conditions: [`${inner} = ${outer}`, ...conditions] };
 }
 
 /** The FROM and WHERE clauses; `joins` follow the tables. CROSS JOIN keeps SQLite from reordering. */

@@ -71,6 +71,7 @@ export const sqliteDialect: Dialect = {
   // If a limit or pattern is a bare parameter, SQLite parses and plans the statement again for each value.
   limit: 'limit ? + 0 offset ? + 0',
   readsRowsAtOnce: true,
+  plansSets: false,
   hoursAgo: `strftime('%Y-%m-%dT%H:%M:%fZ', 'now', '-' || ? || ' hours')`,
   // SQLite indexes always end in the identifier and put null first.
   indexed: (expressions) => expressions,
