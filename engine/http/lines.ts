@@ -108,7 +108,7 @@ export function readNdjson(text: string, type: RecordType, limits: BodyLimits): 
     let record: Pick<ParsedRecord, 'body' | 'tag'> = { body: {}, tag: undefined };
     reader.attempt(index + 1, '', () => {
       const { object, raw, keys, faults } = readObject(content, { limits, what: 'The line', ...bodyReading(type) });
-      record = itemOf(object, '');
+      record = itemOf(object, '', raw);
       for (const [body, members] of raw) reader.raw.set(body, members);
       reader.keys += keys;
       if (faults.length > 0) throw faultyRequest('invalid-body', faults);

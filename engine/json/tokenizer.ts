@@ -44,7 +44,7 @@ export interface JsonText {
   /** The raw JSON with `kept: 'text'`, else empty. */
   readonly text: string;
   readonly keys: number;
-  readonly raw: RawValues;
+  readonly raw: Map<JsonObject, RawMembers>;
   readonly faults: readonly Fault[];
 }
 
@@ -86,7 +86,7 @@ class Tokenizer {
   readonly #what: string;
   readonly #path: (string | number)[] = [];
   readonly #faults: Fault[] = [];
-  #raw: Map<JsonObject, RawMembers> | undefined;
+  readonly #raw = new Map<JsonObject, RawMembers>();
   #at = 0;
   #keys = 0;
   #containers = 0;
@@ -108,7 +108,7 @@ class Tokenizer {
     const text = this.#kept;
     this.#skipSpace();
     if (this.#at < this.#text.length) throw this.#unexpected('the end of the text');
-    return { value, text, keys: this.#keys, raw: this.#raw ?? NO_RAW_VALUES, faults: this.#faults };
+    return { value, text, keys: this.#keys, raw: this.#raw, faults: this.#faults };
   }
 
   #value(kept: KeptMembers | undefined): JsonValue {
@@ -160,10 +160,7 @@ class Tokenizer {
       this.#path.pop();
     } while (this.#take(COMMA));
     if (!this.#take(CLOSE_OBJECT)) throw this.#unexpected('"," or "}"');
-    if (members) {
-      this.#raw ??= new Map();
-      this.#raw.set(object, members);
-    }
+    if (members) this.#raw.set(object, members);
     return object;
   }
 

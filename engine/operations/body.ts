@@ -1,7 +1,14 @@
 /** Bodies before validation: the records in JSON, and how it is read. */
 import type { ItemShape } from '../field-types/field-type.ts';
 import { escapeStep, isObject, type JsonObject, type JsonValue, kindOf, invalidJson } from '../json/json.ts';
-import { type JsonPath, type KeptMembers, type RawValues, readJson, type TextLimits } from '../json/tokenizer.ts';
+import {
+  type JsonPath,
+  type KeptMembers,
+  type RawMembers,
+  type RawValues,
+  readJson,
+  type TextLimits,
+} from '../json/tokenizer.ts';
 import { memoized } from '../memo.ts';
 import { ITEM_TAG, type RecordType } from '../model/model.ts';
 import { shortened } from '../names.ts';
@@ -95,19 +102,20 @@ export function readBody(text: string, shape: BodyShape, type: RecordType, limit
   const strange: Fault[] = [];
   const records = value.map((item: JsonValue, index): ParsedRecord => {
     const pointer = `/${index}`;
-    if (isObject(item)) return itemOf(item, pointer);
+    if (isObject(item)) return itemOf(item, pointer, raw);
     strange.push({ pointer, code: 'type', message: `Item ${index} must be a JSON object, not ${kindOf(item)}` });
     return { body: {}, pointer, tag: undefined };
   });
   return { records, isArray: true, raw, faults: [...strange, ...faults] };
 }
 
-export function itemOf(value: JsonObject, pointer: string): ParsedRecord {
+/** Takes the tag out of an item. `raw`: the raw values of objects, which this one keeps. */
+export function itemOf(value: JsonObject, pointer: string, raw: Map<JsonObject, RawMembers>): ParsedRecord {
   if (!Object.hasOwn(value, ITEM_TAG)) return { body: value, pointer, tag: undefined };
-  const tag = value[ITEM_TAG];
-  // The object must not be copied: it is the key of its raw values.
-  Reflect.deleteProperty(value, ITEM_TAG);
-  return { body: value, pointer, tag };
+  const { [ITEM_TAG]: tag, ...body } = value;
+  const members = raw.get(value);
+  if (members) raw.set(body, members);
+  return { body, pointer, tag };
 }
 
 export function tooManyItems(most: number, found: string): Problem {

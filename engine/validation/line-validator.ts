@@ -8,7 +8,7 @@ import { didYouMean } from '../names.ts';
 import type { Fault } from '../problem.ts';
 import { unmetBy } from '../query/operators.ts';
 import { EXPECTED, fieldSchema } from './body-schema.ts';
-import { faultsOf } from './compile.ts';
+import { faultsOf } from './wording.ts';
 
 type LineValidator = (line: JsonObject) => readonly Fault[];
 

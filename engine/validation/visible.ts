@@ -1,0 +1,116 @@
+/** Validates the part of a body that the client's rights cover. */
+import { inDocumentOrder } from '../json/fault-order.ts';
+import { escapeStep, isObject, type JsonObject, type JsonValue, unescapedStep } from '../json/json.ts';
+import {
+  type BodyRecord,
+  documentOf,
+  type Field,
+  identifierIn,
+  type RecordType,
+  type Relation,
+} from '../model/model.ts';
+import {
+  canSet,
+  canWriteThrough,
+  hiddenRequirement,
+  relationsFor,
+  requiresHidden,
+  type Rights,
+} from '../model/rights.ts';
+import { didYouMean } from '../names.ts';
+import { type Fault, faultyRequest } from '../problem.ts';
+import { unknownKey } from './wording.ts';
+
+interface Findings {
+  readonly rights: Rights;
+  readonly forbidden: Fault[];
+  readonly unknown: Fault[];
+  readonly linkOnly: Map<string, Fault>;
+  /** Allowed names of each object, by pointer. */
+  readonly names: Map<string, () => readonly string[]>;
+}
+
+/** Throws `forbidden` if the client may see but not write a value. */
+export function validatedFor<R extends BodyRecord>(
+  rights: Rights,
+  type: RecordType,
+  validate: (records: readonly R[], known: readonly Fault[]) => readonly Fault[],
+  records: readonly R[],
+  known: readonly Fault[] = [],
+): { readonly faults: readonly Fault[]; readonly isHidden: boolean } {
+  if (rights.key === '') return { faults: validate(records, known), isHidden: false };
+  const found: Findings = { rights, forbidden: [], unknown: [], linkOnly: new Map(), names: new Map() };
+  const visible = records.map((record) => ({
+    ...record,
+    body: visiblePart(found, type, [...type.fields.values()], record.body, record.pointer),
+  }));
+  if (found.forbidden.length > 0) throw faultyRequest('forbidden', found.forbidden);
+  const isHidden = found.unknown.length > 0;
+  const faults = validate(isHidden ? visible : records, known).flatMap((fault) => inVisibleWords(fault, found));
+  const own = [...found.unknown, ...found.linkOnly.values()];
+  return { faults: own.length === 0 ? faults : inDocumentOrder([...faults, ...own], documentOf(records)), isHidden };
+}
+
+/** Suggests only visible names. Where the client can only link, omits faults for missing keys of new records. */
+function inVisibleWords(fault: Fault, { linkOnly, names }: Findings): readonly Fault[] {
+  if (!('pointer' in fault)) return [fault];
+  const slash = fault.pointer.lastIndexOf('/');
+  const parent = fault.pointer.slice(0, slash);
+  if (fault.code === 'required' && linkOnly.has(parent)) return [];
+  const known = fault.code === 'unknown-key' ? names.get(parent) : undefined;
+  if (!known) return [fault];
+  const key = unescapedStep(fault.pointer.slice(slash + 1));
+  return [unknownKey(fault.pointer, key, didYouMean(key, known()))];
+}
+
+/** The body without relations that the client may not see. */
+function visiblePart(found: Findings, type: RecordType, fields: readonly Field[], body: JsonObject, pointer: string) {
+  const relations = relationsFor(found.rights, type);
+  const known = (): readonly string[] => [
+    ...(type.identifier.inRecord ? [type.identifier.name] : []),
+    ...fields.map(({ name }) => name),
+    ...relations.keys(),
+  ];
+  found.names.set(pointer, known);
+  const members = Object.entries(body).flatMap(([key, value]): readonly (readonly [string, JsonValue])[] => {
+    if (value === undefined || !type.relations.has(key)) return value === undefined ? [] : [[key, value]];
+    const at = `${pointer}/${escapeStep(key)}`;
+    const relation = relations.get(key);
+    if (relation === undefined) {
+      found.unknown.push(unknownKey(at, key, didYouMean(key, known())));
+      return [];
+    }
+    if (!canSet(found.rights, relation)) {
+      const message = `"${key}" is stored in records of ${relation.target.name}, which you may only read; leave it out`;
+      found.forbidden.push({ pointer: at, code: 'forbidden', message });
+    }
+    const one = (item: JsonValue, itemPointer: string): JsonValue =>
+      isObject(item) ? visibleRecord(found, relation, item, itemPointer) : item;
+    const part = Array.isArray(value)
+      ? (value as readonly JsonValue[]).map((item, index) => one(item, `${at}/${index}`))
+      : one(value, at);
+    return [[key, part]];
+  });
+  return Object.fromEntries(members);
+}
+
+function visibleRecord(found: Findings, relation: Relation, body: JsonObject, pointer: string): JsonObject {
+  const { rights } = found;
+  const { target, owned, toMany, nested } = relation;
+  const { name } = target.identifier;
+  // Only the database knows whether an owned to-one child exists.
+  const isNew = identifierIn(body, target) === undefined && (toMany || !owned);
+  if (isNew && nested === 'write' && !canWriteThrough(rights, relation)) {
+    const at = `${pointer}/${escapeStep(name)}`;
+    const [code, message] =
+      body[name] === undefined
+        ? ['required', `You may not create records of ${target.name} here; link an existing one by its "${name}"`]
+        : ['null', `"${name}" must be an identifier: an integer from 1 to 2^53-1`];
+    if ((body[name] ?? null) === null) found.linkOnly.set(pointer, { pointer: at, code, message });
+  } else if (isNew && nested === 'write' && requiresHidden(rights, target)) {
+    const message = `You may not create records of ${target.name}${hiddenRequirement(rights, target)}; link an existing one by its "${name}"`;
+    found.forbidden.push({ pointer, code: 'forbidden', message });
+    return body;
+  }
+  return visiblePart(found, target, relation.fields, body, pointer);
+}
