@@ -45,14 +45,26 @@ export const init = command(INIT, {}, 0, async (_, __, { schemaDirectory }) => {
   const lines = [
     ...(hasDescriptors
       ? [`Kept ${schemaDirectory}, which has descriptors`]
-      : [`Wrote ${writeDescriptor(TYPE, schemaDirectory)}`, writeNew(TEST_FILE, testOf(schemaDirectory))]),
+      : [
+          `Wrote ${writeDescriptor(TYPE, schemaDirectory)}`,
+          writeNew(
+            TEST_FILE,
+            filled('records.test.mjs', { PACKAGE_NAME, SCHEMA_DIR: schemaDirectory.replaceAll(/['\\]/g, '\\$&') }),
+          ),
+        ]),
     writeIgnored(),
-    ...DEPLOYMENT.map((file) => writeNew(file, readFileSync(join(PACKAGE_FOLDER, 'deploy/project', file), 'utf8'))),
+    ...DEPLOYMENT.map((file) => writeNew(file, filled(file))),
     ...addScripts(manifest),
   ];
   print([...lines, '', 'Next: "npm start" serves the records, "npm test" runs the test.'].join('\n'));
   return 0;
 });
+
+/** A file of deploy/project, with these words replaced. */
+function filled(name: string, words: Readonly<Record<string, string>> = {}): string {
+  const text = readFileSync(join(PACKAGE_FOLDER, 'deploy/project', name), 'utf8');
+  return text.replaceAll(/[A-Z_]+/g, (word) => words[word] ?? word);
+}
 
 function readManifest() {
   const text = existsSync(MANIFEST) ? readFileSync(MANIFEST, 'utf8') : NEW_MANIFEST;
@@ -103,47 +115,6 @@ function writeNew(file: string, text: string): string {
   return `Wrote ${file}`;
 }
 
-const testOf = (schemaDirectory: string): string => `// Runs the engine on a new database, without a server: npm test
-import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { after, before, test } from 'node:test';
-import { createEngine } from '${PACKAGE_NAME}';
-
-let folder;
-let engine;
-let records;
-
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'records-'));
-  engine = await createEngine({
-    schemaDirectory: ${JSON.stringify(schemaDirectory)},
-    databaseUrl: \`sqlite:\${join(folder, 'records.db')}\`,
-  });
-  records = engine.records('${TYPE}');
-});
-
-after(async () => {
-  await engine.close();
-  await rm(folder, { recursive: true });
-});
-
-test('a record is created, changed, found and deleted', async () => {
-  const { id } = await records.create({ name: 'First' });
-  await records.update(id, { name: 'Second' });
-  assert.deepEqual(await records.get(id), { id, name: 'Second' });
-  const { records: found } = await records.list({ where: { name: { like: 'sec*' } }, order: ['name', 'desc'], limit: 10 });
-  assert.deepEqual(found, [{ id, name: 'Second' }]);
-  await records.delete(id);
-  await assert.rejects(records.get(id), { code: 'record-not-found' });
-});
-
-test('a record without a name is refused', async () => {
-  await assert.rejects(records.create({}), { code: 'invalid-body' });
-});
-`;
-
 const NEW = 'records new TYPE, for example "records new GiftCard"';
 
 export const create = command(NEW, {}, 1, async (_, [type], { schemaDirectory }) => {
@@ -165,7 +136,13 @@ function writeDescriptor(type: string, directory: string): string {
   if (same) throw new StartError(`The type ${same.name} already exists, in ${same.file}`);
   makeFolder(directory);
   const file = join(directory, `${snakeCase(type).replaceAll('_', '-') || type}.yaml`);
-  const text = template(type, relative(directory, GRAMMAR_FILE).replaceAll('\\', '/'), known[0]?.name ?? type);
+  const text = filled('type.yaml', {
+    TYPE: type,
+    GRAMMAR: relative(directory, GRAMMAR_FILE).replaceAll('\\', '/'),
+    PATH: defaultPath(type),
+    TABLE: defaultTable(type),
+    OTHER: known[0]?.name ?? type,
+  });
   try {
     writeFileSync(file, text, { flag: 'wx' });
   } catch (error) {
@@ -173,32 +150,3 @@ function writeDescriptor(type: string, directory: string): string {
   }
   return shownPath(file);
 }
-
-/** `grammar`: a path relative to the descriptor's folder; `other`: the type of a relation. */
-const template = (type: string, grammar: string, other: string): string => `# yaml-language-server: $schema=${grammar}
-type: ${type}
-description: What a record of this type represents, in one sentence.
-# path: ${defaultPath(type)}
-# table: ${defaultTable(type)}
-# operations: [list, get, create, update, delete]
-# order: [name]
-
-fields:
-  name:
-    type: string
-    maxLength: 255
-    required: true
-    description: The display name
-  # Other field types: integer, number, boolean, date, timestamp, array, any.
-  # price: { type: decimal, precision: 10, scale: 2, default: '0', description: What it costs }
-  # code: { type: string, maxLength: 20, unique: true }
-  # state: { type: string, enum: [draft, published], default: draft }
-
-# Other relation kinds: hasOne, hasMany, manyToMany.
-# relations:
-#   parent: { kind: belongsTo, type: ${other}, onDelete: setNull, description: The record that this one belongs to }
-
-# Records that are inserted once into every database.
-# seed:
-#   - { id: 1, name: First }
-`;
