@@ -18,7 +18,7 @@ import {
   valuesOf,
 } from './conditions.ts';
 import { servedByIndex } from './heaviness.ts';
-import { createDeepLimit, limitedJson, recordJson, ROOT_ALIAS } from './views.ts';
+import { createDeepLimit, limitedJson, recordJson, ROOT_ALIAS, type ShownLimits } from './views.ts';
 
 /** Replaces long JSON, which never contains this character. */
 export const LONG_MARK = '\u0002';
@@ -36,7 +36,7 @@ const selectSql = (columns: string, from: string, where: SqlCondition): string =
   `select ${columns} from ${from}${where.sql === '' ? '' : ` where ${where.sql}`}`;
 
 /** Statements bind `values`, limit and offset; counts bind `filterValues`. */
-export function compileList(query: ListQuery, dialect: Dialect) {
+export function compileList(query: ListQuery, dialect: Dialect, most: ShownLimits) {
   const { view, order, cursor, offset } = query;
   const { type } = view;
   const [table, id] = [dialect.quote(type.table), dialect.quote(type.identifier.column)];
@@ -78,7 +78,7 @@ export function compileList(query: ListQuery, dialect: Dialect) {
 
   const orderValuesIn = orderReader(query);
   const reads = orderValuesIn ? [] : paths.map(({ read }) => read);
-  const json = `${limitedJson(view, dialect)} as text$`;
+  const json = `${limitedJson(view, dialect, most)} as text$`;
   // If an index gives the order, no sort is needed; but skipped rows must not build JSON.
   const isDirect = servedByIndex(query) && offset === 0;
   const page: Statement = { sql: isDirect ? ordered([json, ...reads]) : late([json], reads) };
@@ -108,7 +108,7 @@ export function compileList(query: ListQuery, dialect: Dialect) {
     newest: { sql: `select coalesce(max(${id}), 0) from ${table}` },
     /** Returns a row if a record is on the other side of the cursor. Bound: `behindValues`. */
     behind: { sql: `${behind} limit 1` },
-    limit: createDeepLimit(view, identifiers.sql, dialect),
+    limit: createDeepLimit(view, identifiers.sql, dialect, most),
     filterValues: (asked: ListQuery) => valuesOf(asked.filters, dialect),
     values: (asked: ListQuery) => [...valuesOf(asked.filters, dialect), ...cursorCondition(asked, paths).values],
     behindValues: (asked: ListQuery) => [

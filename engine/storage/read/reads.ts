@@ -3,19 +3,28 @@ import type { CountMode } from '../../descriptor/descriptor.ts';
 import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { createShapeCache, memoized } from '../../memo.ts';
-import { answerTooLong, faultyRequest } from '../../problem.ts';
+import { answerTooLong, faultyRequest, Problem } from '../../problem.ts';
 import { identifiedBy } from '../../query/filters.ts';
 import type { ListQuery, SummaryQuery, View } from '../../query/list-query.ts';
 import { digestOf } from '../../query/paging.ts';
 import { ownFields } from '../../query/paths.ts';
 import { MAX_GROUPS } from '../../query/summary.ts';
 import type { Dialect } from '../dialect.ts';
-import { COPIES_OF_TEXT, type Driver, type Reader, type Row, type Snapshot } from '../driver.ts';
+import { type Awaitable, COPIES_OF_TEXT, type Driver, type Reader, type Row, type Snapshot } from '../driver.ts';
 import type { Page, Store, Summary } from '../store.ts';
 import { valuesOf } from './conditions.ts';
 import { isHeavy } from './heaviness.ts';
 import { compileList, compileSummary, LONG_MARK, MAX_BRIEF_BYTES, shapeOf, shapeOfSummary } from './lists.ts';
-import { createDeepLimit, createFindViewRows, limitedJson, MARK, ROOT_ALIAS, tooMany } from './views.ts';
+import {
+  createDeepLimit,
+  createFindViewRows,
+  limitedJson,
+  MARK,
+  ROOT_ALIAS,
+  SHOWN_LIMITS,
+  type ShownLimits,
+  tooMany,
+} from './views.ts';
 
 /** Maximum rows of a page to read at once and charge afterwards: on SQLite, rows one by one cost twice as much. */
 const MAX_UNCHARGED_ROWS = (16 * 1024 * 1024) / MAX_BRIEF_BYTES;
@@ -33,12 +42,16 @@ export interface Reads extends Pick<Store, 'get' | 'page' | 'stream' | 'summary'
   among(reader: Reader, query: ListQuery, identifiers: readonly number[]): Promise<readonly number[]>;
 }
 
-function compileView(view: View, dialect: Dialect) {
+/** On SQLite, what is larger is read by a search process: building 1,000 related rows takes two milliseconds. */
+const QUICK_RECORD: ShownLimits = { rows: 1000, bytes: 1024 * 1024, deep: 1000 };
+const QUICK_PAGE: ShownLimits = { ...SHOWN_LIMITS, rows: 100, bytes: 128 * 1024 };
+
+function compileView(view: View, dialect: Dialect, most: ShownLimits) {
   const column = `${ROOT_ALIAS}.${dialect.quote(view.type.identifier.column)}`;
-  const select = `select ${limitedJson(view, dialect)} from ${dialect.quote(view.type.table)} as ${ROOT_ALIAS} where ${column}`;
+  const select = `select ${limitedJson(view, dialect, most)} from ${dialect.quote(view.type.table)} as ${ROOT_ALIAS} where ${column}`;
   return {
     record: { sql: `${select} = ?` },
-    limit: createDeepLimit(view, 'select cast(? as bigint)', dialect),
+    limit: createDeepLimit(view, 'select cast(? as bigint)', dialect, most),
     // Bound: JSON array of identifiers. A join with the array might not use the primary key.
     some: { sql: `select (${select} = listed$.value) from ${dialect.listed} order by listed$.key` },
     limitOfSome: createDeepLimit(view, `select value from ${dialect.listed}`, dialect),
@@ -47,10 +60,16 @@ function compileView(view: View, dialect: Dialect) {
 
 export function createReads(driver: Driver): Reads {
   const { dialect } = driver;
-  const views = createShapeCache((view: View) => compileView(view, dialect));
-  const lists = createShapeCache((query: ListQuery) => compileList(query, dialect));
+  const isSqlite = driver.mostCounted < Infinity;
+  const views = createShapeCache((view: View) => compileView(view, dialect, SHOWN_LIMITS));
+  const quickViews = createShapeCache((view: View) => compileView(view, dialect, QUICK_RECORD));
+  const lists = createShapeCache((query: ListQuery) => compileList(query, dialect, SHOWN_LIMITS));
+  const quickLists = createShapeCache((query: ListQuery) => compileList(query, dialect, QUICK_PAGE));
   const summaries = createShapeCache((query: SummaryQuery) => compileSummary(query, dialect));
   const viewOf = memoized((view: View) => views(`${view.type.statementKey}|${view.key}`, view));
+  const quickViewOf = isSqlite
+    ? memoized((view: View) => quickViews(`${view.type.statementKey}|${view.key}`, view))
+    : viewOf;
   /** A list with the values of one query. `keys`, by count mode: equal for queries with the same total. */
   const boundOf = memoized((query: ListQuery) => {
     const shape = shapeOf(query);
@@ -61,6 +80,7 @@ export function createReads(driver: Driver): Reads {
       query,
       keys: { none: '', exact: `exact ${key}`, estimated: `estimated ${key}` },
       list,
+      quick: isSqlite && query.view.relations.length > 0 ? quickLists(shape, query) : list,
       values: list.values(query),
       filterValues,
       isHeavy: isHeavy(query),
@@ -83,11 +103,21 @@ export function createReads(driver: Driver): Reads {
     view: View,
     identifier: number,
     caller = NO_CLIENT,
+    { record: statement, limit } = viewOf(view),
   ): Promise<string | undefined> {
-    const { record: statement, limit } = viewOf(view);
     await limit?.(reader, view, [identifier]);
     return answered(view, await reader.value(statement, [identifier]), caller);
   }
+
+  /** On SQLite, a search process reads what would take too long between requests. */
+  const orSearched = async <T>(quick: Awaitable<T>, search: () => Awaitable<T>): Promise<T> => {
+    try {
+      return await quick;
+    } catch (error) {
+      if (isSqlite && error instanceof Problem && error.code === 'too-many-related') return search();
+      throw error;
+    }
+  };
 
   function answered(view: View, text: SqlValue | undefined, caller: Caller): string | undefined {
     if (typeof text !== 'string') return undefined;
@@ -242,12 +272,24 @@ export function createReads(driver: Driver): Reads {
       ),
     // On SQLite, this reads a record without a promise, which would cost a tenth of the request.
     get: (view, identifier, caller = NO_CLIENT) => {
-      const { record: statement, limit } = viewOf(view);
-      if (limit) return driver.read((reader) => record(reader, view, identifier, caller), caller);
-      const text = driver.value(statement, [identifier]);
-      return text instanceof Promise
-        ? text.then((found) => answered(view, found, caller))
-        : answered(view, text, caller);
+      const quick = quickViewOf(view);
+      const search = (): Awaitable<string | undefined> =>
+        driver.scan((reader) => record(reader, view, identifier, caller), caller);
+      try {
+        if (quick.limit)
+          return orSearched(
+            driver.read((reader) => record(reader, view, identifier, caller, quick), caller),
+            search,
+          );
+        const text = driver.value(quick.record, [identifier]);
+        if (!(text instanceof Promise)) return answered(view, text, caller);
+        return orSearched(
+          text.then((found) => answered(view, found, caller)),
+          search,
+        );
+      } catch (error) {
+        return orSearched(Promise.reject(error), search);
+      }
     },
     page: async (query, count, caller = NO_CLIENT) => {
       const bound = boundOf(query);
@@ -258,9 +300,14 @@ export function createReads(driver: Driver): Reads {
         query.cursor?.record === undefined &&
         (count !== 'exact' || counted !== undefined);
       // A search's snapshot may be older than the remembered totals.
-      if (await isLong(bound, count))
-        return driver.scan((reader) => readPage(reader, bound, count, caller), caller, isSingle);
-      return driver.read((reader) => readPage(reader, bound, count, caller, totalsNow()), caller, isSingle);
+      const search = (): Awaitable<Page> =>
+        driver.scan((reader) => readPage(reader, bound, count, caller), caller, isSingle);
+      if (await isLong(bound, count)) return search();
+      const quick = { ...bound, list: bound.quick };
+      return orSearched(
+        driver.read((reader) => readPage(reader, quick, count, caller, totalsNow()), caller, isSingle),
+        search,
+      );
     },
     stream: async (query, count, caller = NO_CLIENT) => {
       const bound = boundOf(query);

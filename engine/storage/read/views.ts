@@ -115,8 +115,17 @@ export const MARK = '\u0001';
 const UNCOUNTED_ROWS = 16;
 const VALUE_BYTES = 16;
 
+/** Related rows and their bytes, of one record or of a page beyond the first level. */
+export interface ShownLimits {
+  readonly rows: number;
+  readonly bytes: number;
+  readonly deep: number;
+}
+
+export const SHOWN_LIMITS: ShownLimits = { rows: MAX_SHOWN_ROWS, bytes: MAX_SHOWN_BYTES, deep: MAX_DEEP_RECORDS };
+
 /** The JSON of the record at ROOT_ALIAS; over a limit, MARK and `identifier,relation index,limit`. */
-export function limitedJson(view: View, dialect: Dialect): string {
+export function limitedJson(view: View, dialect: Dialect, most = SHOWN_LIMITS): string {
   const json = recordJson(view, ROOT_ALIAS, dialect);
   const sets = view.relations.flatMap(({ relation }, index) => {
     const rows = relatedRows(relation, ROOT_ALIAS, aliasOf(relation, ROOT_ALIAS), dialect);
@@ -124,12 +133,12 @@ export function limitedJson(view: View, dialect: Dialect): string {
   });
   if (sets.length === 0) return json;
   const isLarge = sets.map(({ rows }) => `exists (select 1 from ${rows} limit 1 offset ${UNCOUNTED_ROWS})`);
-  const counts = sets.map(({ index, rows }) => ({ index, amount: countSql(rows, MAX_SHOWN_ROWS) }));
+  const counts = sets.map(({ index, rows }) => ({ index, amount: countSql(rows, most.rows) }));
   const bytes = view.relations.map(({ relation, view: related }, index) => ({
     index,
     amount: bytesOf(relation, related, ROOT_ALIAS, dialect),
   }));
-  const excess = `coalesce(${firstBeyond(counts, MAX_SHOWN_ROWS, 'related records')}, ${firstBeyond(bytes, MAX_SHOWN_BYTES, 'bytes')})`;
+  const excess = `coalesce(${firstBeyond(counts, most.rows, 'related records')}, ${firstBeyond(bytes, most.bytes, 'bytes')})`;
   const identifier = `${ROOT_ALIAS}.${dialect.quote(view.type.identifier.column)}`;
   return `coalesce(case when ${isLarge.join(' or ')} then '${MARK}' || ${identifier} || ',' || ${excess} end, ${json})`;
 }
@@ -200,13 +209,13 @@ function pathRows(relations: readonly Relation[], root: Joined, dialect: Dialect
 }
 
 /** Makes the check that throws `too-many-related`; undefined without nesting. `identifiers`: SELECT of shown records. */
-export function createDeepLimit(compiledFor: View, identifiers: string, dialect: Dialect) {
+export function createDeepLimit(compiledFor: View, identifiers: string, dialect: Dialect, { deep } = SHOWN_LIMITS) {
   const { table, identifier } = compiledFor.type;
   const asked = `${ROOT_ALIAS}.${dialect.quote(identifier.column)} in (${identifiers})`;
   const root = { tables: [`${dialect.quote(table)} as ${ROOT_ALIAS}`], conditions: [asked] };
   const counts = pathsOf(compiledFor).flatMap(({ relations }) => {
     if (relations.length === 1) return [];
-    const count = { sql: `select ${countSql(pathRows(relations, root, dialect), MAX_DEEP_RECORDS)}` };
+    const count = { sql: `select ${countSql(pathRows(relations, root, dialect), deep)}` };
     return { name: relations.map(({ name }) => name).join('.'), count };
   });
   if (counts.length === 0) return undefined;
@@ -214,8 +223,7 @@ export function createDeepLimit(compiledFor: View, identifiers: string, dialect:
     let total = 0;
     for (const { name, count } of counts) {
       total += Number(await reader.value(count, values));
-      if (total > MAX_DEEP_RECORDS)
-        throw tooMany(view, name, `more than ${MAX_DEEP_RECORDS} related records beyond the first level`);
+      if (total > deep) throw tooMany(view, name, `more than ${deep} related records beyond the first level`);
     }
   };
 }

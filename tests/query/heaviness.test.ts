@@ -1,0 +1,92 @@
+/** Which reads of an SQLite file go to a search process: those that would hold up other requests, and no others. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { RecordType } from '../../engine/model/model.ts';
+import { ALL_RIGHTS } from '../../engine/model/rights.ts';
+import { createQueryResolver } from '../../engine/query/resolve.ts';
+import { readSettings } from '../../engine/settings/settings.ts';
+import type { Driver } from '../../engine/storage/driver.ts';
+import { prepare } from '../../engine/storage/migrate/apply.ts';
+import { createReads, type Reads } from '../../engine/storage/read/reads.ts';
+import { openSqlite } from '../../engine/storage/sqlite/driver.ts';
+import { loadModel } from '../support/model.ts';
+
+const FILES = {
+  'shelf.yaml': `type: Shelf
+fields: { name: { type: string } }
+relations: { books: { kind: hasMany, type: Book } }
+`,
+  'book.yaml': `type: Book
+fields: { title: { type: string } }
+relations:
+  shelf: { kind: belongsTo, type: Shelf, inverse: books }
+  loans: { kind: hasMany, type: Loan }
+`,
+  'loan.yaml': `type: Loan
+relations: { book: { kind: belongsTo, type: Book, inverse: loans } }
+`,
+};
+const numbers = (most: number): string =>
+  `with recursive n (i) as (select 1 union all select i + 1 from n where i < ${most})`;
+/** Shelves with 3, 90, 900 and 1,100 books, one with a book that 1,100 borrowed, and one with long titles. */
+const ROWS = [
+  `insert into shelves (name) values ('few'), ('many'), ('more'), ('most'), ('lent'), ('long')`,
+  ...[3, 90, 900, 1100, 1].map(
+    (count, at) => `insert into books (title, shelf_id) ${numbers(count)} select 't', ${at + 1} from n`,
+  ),
+  `insert into loans (book_id) ${numbers(1100)} select max(books.id) from n, books group by n.i`,
+  `insert into books (title, shelf_id) ${numbers(20)} select printf('%.*c', 100000, 'x'), 6 from n`,
+];
+
+let directory: string;
+let driver: Driver;
+let reads: Reads;
+let queries: ReturnType<ReturnType<typeof createQueryResolver>>;
+let searches = 0;
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), 'heaviness-'));
+  for (const [name, text] of Object.entries(FILES)) writeFileSync(join(directory, name), text);
+  const model = loadModel(directory);
+  const opened = openSqlite(join(directory, 'records.db'));
+  await prepare(model, opened);
+  await opened.define(ROWS);
+  const counting: Driver['scan'] = (...asked) => {
+    searches += 1;
+    return opened.scan(...asked);
+  };
+  driver = { ...opened, scan: counting };
+  reads = createReads(driver);
+  queries = createQueryResolver(readSettings({}))(model.types.get('Shelf') as RecordType, ALL_RIGHTS);
+});
+beforeEach(() => {
+  searches = 0;
+});
+afterAll(async () => {
+  await driver.close();
+  rmSync(directory, { recursive: true });
+});
+
+test.each([
+  [1, '', 3, 0],
+  [3, '', 900, 0],
+  [4, '', 1100, 1],
+  [4, 'include=', 0, 0],
+  [5, 'include=books', 1, 0],
+  [5, 'include=books.loans', 1, 1],
+  [6, '', 20, 1],
+])('GET of shelf %d?%s, with %d books, asks %d search processes', async (identifier, search, books, expected) => {
+  const text = await reads.get(queries.view(search), identifier);
+  expect([JSON.parse(String(text)).books?.length ?? 0, searches]).toEqual([books, expected]);
+});
+
+test.each([
+  ['_cnd[limit]=0,1', [3], 0],
+  ['_cnd[limit]=0,2', [3, 90], 0],
+  ['_cnd[limit]=0,3', [3, 90, 900], 1],
+  ['_cnd[limit]=3,1&include=', [0], 0],
+])('a page of shelves ?%s with %j books asks %d search processes', async (search, books, expected) => {
+  const { records } = await reads.page(queries.list(search), 'exact');
+  expect([records.map((text) => JSON.parse(text).books?.length ?? 0), searches]).toEqual([books, expected]);
+});
