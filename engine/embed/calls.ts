@@ -14,9 +14,9 @@ import type { ListResult } from '../operations/operation.ts';
 import { isGranted, type OperationEntry, OPERATIONS } from '../operations/table.ts';
 import { NO_BODY, readBody, textOf } from '../operations/body.ts';
 import { create, deleteOne, update, updateMany } from '../operations/write.ts';
-import { type Fault, faultyRequest, Problem, reworded } from '../problem.ts';
+import { faultyRequest, Problem } from '../problem.ts';
 import { operatorsByName } from '../query/operators.ts';
-import type { Parameter, Parameters } from '../query/parameters.ts';
+import { inUrl, type Parameter, type Parameters, type WriteCondition } from '../query/parameters.ts';
 import { DRY_RUN } from '../query/resolve.ts';
 import type { CreateOptions, ListOptions, SummaryOptions, UpdateOptions } from './types.ts';
 import type { DryRun, FilterValue, Order, RecordCollection, RecordGroup, Where } from './types.ts';
@@ -42,7 +42,17 @@ export interface Call {
   readonly options: ListOptions & UpdateOptions & CreateOptions & Omit<SummaryOptions, 'count'>;
   readonly body?: object | undefined;
   readonly isDryRun?: boolean;
+  /** What the caller calls these; default: the options in process. */
+  readonly words?: CallWords;
 }
+
+interface CallWords {
+  readonly key: WriteCondition;
+  readonly ifMatch: string;
+  readonly idempotencyKey: string;
+}
+
+const IN_PROCESS: CallWords = { key: inUrl, ifMatch: 'ifMatch', idempotencyKey: 'idempotencyKey' };
 
 export interface CallResult {
   /** JSON of a record, an array of records or groups, or a dry-run report; undefined if a retry finds the record deleted. */
@@ -66,9 +76,7 @@ export function inProcessCalls(budget: Budget, served: () => Client) {
       return await serveCall(served, type, name, call, caller);
     } catch (error) {
       // There is no connection here: throws the signal's reason.
-      if (error instanceof CallerGone) throw signal?.reason;
-      const word = (fault: Fault): Fault => ({ ...fault, message: inOptions(fault.message, HEADERS) });
-      return await reworded(() => Promise.reject(error), word);
+      throw error instanceof CallerGone ? signal?.reason : error;
     } finally {
       caller.release();
     }
@@ -98,7 +106,7 @@ export async function serveCall(
   caller: Caller,
 ): Promise<CallResult> {
   const parameters = parametersOf(call, CALLS[name].options);
-  const { id, options, body } = call;
+  const { id, options, body, words = IN_PROCESS } = call;
   options.signal?.throwIfAborted();
   return withCurrentModel(async () => {
     const { model, rights, serviceOf } = served();
@@ -128,11 +136,11 @@ export async function serveCall(
       throw new Problem('content-too-large', `The body is larger than ${bodyLimit} bytes; send an array in parts`);
     const asked = JSON.stringify([type.name, entry.right, id, parameters.all]);
     const result = await CALLS[name].write(service, {
-      once: onceOf(options.idempotencyKey, service, () => [asked, text]),
+      once: onceOf(options.idempotencyKey, service, () => [asked, text], words.idempotencyKey),
       id: entry.path === 'item' ? identifierOf(id) : 0,
       query: queries.write(parameters),
       body: entry.body ? readBody(text, entry.body.shape, type, limits) : NO_BODY,
-      preconditions: { ifMatch: options.ifMatch, ifNoneMatch: undefined },
+      preconditions: { ifMatch: options.ifMatch, ifNoneMatch: undefined, name: words.ifMatch },
       minimal: false,
       most: 0,
       caller,
@@ -162,28 +170,20 @@ export function typeOf({ types }: Model, name: string, rights = ALL_RIGHTS): Rec
   throw new Problem('path-not-found', `There is no type "${shortened(text)}"${didYouMean(text, known)}`);
 }
 
-const HEADERS: ReadonlyMap<string, string> = new Map([
-  ['If-Match', 'ifMatch'],
-  ['Idempotency-Key', 'idempotencyKey'],
-]);
-
-/** Replaces parameters and headers by options: `_cnd[zone.name][like]` is `where.zone.name.like`. */
-export function inOptions(message: string, headers: ReadonlyMap<string, string>): string {
-  return message.replaceAll(/_cnd(?:\[[^\]]*\])+|If-Match|Idempotency-Key/g, (name) => {
-    const [first, ...rest] = [...name.matchAll(/\[([^\]]*)\]/g)].map(([, step = '']) => step);
-    if (first === undefined) return headers.get(name) ?? name;
-    if (first === 'limit') return rest[0] === '0' ? 'offset' : 'limit';
-    if (first === 'orderBy') return 'order';
-    return ['where', first, ...rest].filter((step) => step !== '').join('.');
-  });
-}
+/** `_cnd[zone.name][like]` is `where.zone.name.like`. */
+export const inOptions: WriteCondition = ([first = '', ...rest], value) => {
+  const page = first === 'orderBy' ? 'order' : rest[0] === '0' ? 'offset' : 'limit';
+  const isFilter = first !== 'limit' && first !== 'orderBy';
+  const name = isFilter ? ['where', first, ...rest].filter((step) => step !== '').join('.') : page;
+  return value === undefined ? name : `${name}=${value}`;
+};
 
 // Converts options to query parameters.
 
 const PLAIN = ['after', 'before', 'fields', 'include', 'variant', 'by', 'measure'] as const;
 
 /** Throws a Problem if an option is unknown, or a value is invalid. */
-function parametersOf({ options, isDryRun = false }: Call, known: readonly string[]): Parameters {
+function parametersOf({ options, isDryRun = false, words = IN_PROCESS }: Call, known: readonly string[]): Parameters {
   refuseUnknown(options, known);
   const { where = {}, order = [], limit, offset } = options;
   const plain = (name: string, value: unknown): readonly Parameter[] =>
@@ -200,7 +200,8 @@ function parametersOf({ options, isDryRun = false }: Call, known: readonly strin
     const fault = textFault(value, 'A text');
     if (fault) throw refusal('where', fault[1]);
   }
-  return { all, faults: [] };
+  const named = all.map((one) => (one.steps ? { ...one, key: words.key(one.steps) } : one));
+  return { all: named, faults: [], written: inOptions };
 }
 
 function refuseUnknown(options: object, known: readonly string[]): void {
@@ -246,11 +247,7 @@ const EXPECTED: Readonly<Record<string, readonly [expected: string, fits: (value
   signal: ['an AbortSignal', (value) => Object.prototype.toString.call(value) === '[object AbortSignal]'],
 };
 
-const condition = (steps: readonly string[], value: string): Parameter => ({
-  key: `_cnd${steps.map((step) => `[${step}]`).join('')}`,
-  steps,
-  value,
-});
+const condition = (steps: readonly string[], value: string): Parameter => ({ key: '', steps, value });
 
 /** An object but no array, Date or such. */
 const isPlain = (value: unknown): value is object =>

@@ -213,6 +213,7 @@ async function run(name: string, tool: AgentTool, given: JsonObject, { model, ca
     body: (record ?? records ?? changes) as object | undefined,
     options: options as Call['options'],
     isDryRun: dry_run === true,
+    words: WORDS,
   });
   const { json = 'null', total = null, next } = found;
   if (dry_run === true) return json;
@@ -372,7 +373,7 @@ function nextStep({ code, status, message, errors, retryAfter }: Problem, { with
   return {
     problem: code,
     status,
-    message: inTools(message),
+    message,
     errors: errors.length > 0 ? errors.slice(0, MAX_ERRORS).map(faultInTools) : undefined,
     errorCount: errors.length > MAX_ERRORS ? errors.length : undefined,
     retry_after: retryAfter,
@@ -380,16 +381,14 @@ function nextStep({ code, status, message, errors, retryAfter }: Problem, { with
   };
 }
 
-/** Names the argument instead of the parameter or header, which agents do not know. */
+/** Names the argument instead of the parameter or header. */
 function faultInTools(fault: Fault): object {
   const { parameter, header, ...rest } = fault as Fault & { readonly parameter?: string; readonly header?: string };
-  const name = parameter ?? header;
-  return { argument: name === undefined ? undefined : inTools(name), ...rest, message: inTools(fault.message) };
+  return { argument: parameter ?? (header === undefined ? undefined : HEADERS[header]), ...rest };
 }
 
-const HEADERS: ReadonlyMap<string, string> = new Map([
-  ['If-Match', 'etag'],
-  ['Idempotency-Key', 'idempotency_key'],
-]);
-
-const inTools = (message: string): string => inOptions(message, HEADERS);
+const WORDS = { key: inOptions, ifMatch: 'etag', idempotencyKey: 'idempotency_key' };
+const HEADERS: Readonly<Record<string, string>> = {
+  'If-Match': WORDS.ifMatch,
+  'Idempotency-Key': WORDS.idempotencyKey,
+};

@@ -82,12 +82,13 @@ export function onceOf(
   given: string | undefined,
   { author, idempotencyHours: hours }: Pick<OperationContext, 'author' | 'idempotencyHours'>,
   hashed: () => readonly (string | Buffer)[],
+  name = 'Idempotency-Key',
 ): Once | undefined {
   if (given === undefined) return undefined;
   // The draft standard quotes the key, most clients do not: accepts both.
   const key = given.replace(/^"(.*)"$/, '$1');
   if (!/^[!-~]{1,255}$/.test(key)) {
-    const message = 'Idempotency-Key must have 1 to 255 visible ASCII characters, such as a UUID';
+    const message = `${name} must have 1 to 255 visible ASCII characters, such as a UUID`;
     throw faultyRequest('invalid-header', [{ header: 'Idempotency-Key', code: 'invalid-value', message }]);
   }
   const sum = createHash('sha256');

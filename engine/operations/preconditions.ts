@@ -9,6 +9,8 @@ import type { Precondition } from '../storage/store.ts';
 export interface Preconditions {
   readonly ifMatch: string | undefined;
   readonly ifNoneMatch: string | undefined;
+  /** What the client calls `ifMatch`, for messages; default: the header. */
+  readonly name?: string | undefined;
 }
 
 type Location = { readonly header: string } | { readonly pointer: string };
@@ -23,35 +25,36 @@ const IF_MATCH = { header: 'If-Match' };
 const IF_NONE_MATCH = { header: 'If-None-Match' };
 
 /** Whether the client has this representation already. Throws if If-Match names another. */
-export function isKnown({ ifMatch, ifNoneMatch }: Preconditions, tag: string): boolean {
-  requireMatch(expectedBy(ifMatch), tag);
-  return isNamed(ifNoneMatch, tag);
+export function isKnown(given: Preconditions, tag: string): boolean {
+  requireMatch(expectedBy(given), tag);
+  return isNamed(given.ifNoneMatch, tag);
 }
 
 const MATCHABLE = /^(?:\s*\*\s*|[\s,]*(?:(?:W\/)?"[^"]*"(?:[\s,]+|$))+)$/;
 
 /** Refuses unquoted tags: they would never match, for no visible reason. */
-function expectedBy(ifMatch: string | undefined): string | undefined {
+function expectedBy({ ifMatch, name = IF_MATCH.header }: Preconditions): string | undefined {
   if (ifMatch === undefined || MATCHABLE.test(ifMatch)) return ifMatch;
-  const message = 'If-Match must hold an entity tag in its quotes, exactly as ETag has it: If-Match: "TAG"';
+  const message = `${name} must hold an entity tag in its quotes, exactly as ETag has it: ${name}: "TAG"`;
   throw faultyRequest('invalid-header', [{ ...IF_MATCH, code: 'invalid-value', message }]);
 }
 
 /** The condition that the store checks inside the transaction of a write. */
-export function preconditionOf({ ifMatch, ifNoneMatch: known }: Preconditions, mode: Mode): Precondition | undefined {
-  const expected = mode === 'off' ? undefined : expectedBy(ifMatch);
+export function preconditionOf(given: Preconditions, mode: Mode): Precondition | undefined {
+  const { ifNoneMatch: known, name = IF_MATCH.header } = given;
+  const expected = mode === 'off' ? undefined : expectedBy(given);
   // `*` allows only creates, which need no If-Match.
   const onlyCreates = known !== undefined && isAny(known);
   if (expected === undefined && mode === 'required' && !onlyCreates)
     return () => {
-      const message = 'This record can only be changed with If-Match: send the entity tag that it had when you read it';
+      const message = `This record can only be changed with ${name}: send the entity tag that it had when you read it`;
       throw preconditionRequired(IF_MATCH, message);
     };
   // `If-Match: *` only requires that the record exists, as each write does anyway.
   if (known === undefined && (expected === undefined || isAny(expected))) return undefined;
   return (current) => {
     const tag = entityTag(current);
-    requireMatch(expected, tag);
+    requireMatch(expected, tag, name);
     const isThere = 'There is such a record, and If-None-Match: * says that there must be none; leave it out';
     if (onlyCreates) throw preconditionFailed(IF_NONE_MATCH, isThere);
     if (mode !== 'off' && isNamed(known, tag))
@@ -60,8 +63,8 @@ export function preconditionOf({ ifMatch, ifNoneMatch: known }: Preconditions, m
 }
 
 /** Refuses If-Match for a record not yet created. */
-export function refuseIfMatch({ ifMatch }: Preconditions, mode: Mode): void {
-  const expected = mode === 'off' ? undefined : expectedBy(ifMatch);
+export function refuseIfMatch(given: Preconditions, mode: Mode): void {
+  const expected = mode === 'off' ? undefined : expectedBy(given);
   if (expected === undefined || isAny(expected)) return;
   throw preconditionFailed(IF_MATCH, 'A new record does not have an entity tag yet; leave If-Match out');
 }
@@ -102,13 +105,13 @@ export function wrongTag(pointer: string, tag: JsonValue | undefined): readonly 
   return [{ pointer: `${pointer}/${ITEM_TAG}`, code: 'format', message }];
 }
 
-const NO_MATCH = 'If-Match does not name the current entity tag; read it again';
+const NO_MATCH = ' does not name the current entity tag; read it again';
 const WEAK =
-  'If-Match compares strong entity tags only (RFC 9110, 13.1.1), and this one is weak: a proxy has put W/ in front of it, as those do that compress or change responses. Turn that off there for this service, which compresses by itself (nginx: "gzip off;"), and read the record again';
+  ' compares strong entity tags only (RFC 9110, 13.1.1), and this one is weak: a proxy has put W/ in front of it, as those do that compress or change responses. Turn that off there for this service, which compresses by itself (nginx: "gzip off;"), and read the record again';
 
-function requireMatch(expected: string | undefined, tag: string): void {
+function requireMatch(expected: string | undefined, tag: string, name = IF_MATCH.header): void {
   if (expected === undefined || isAny(expected) || matchesStrongly(expected, tag)) return;
-  throw preconditionFailed(IF_MATCH, /(?:^|[\s,])W\/"/.test(expected) ? WEAK : NO_MATCH);
+  throw preconditionFailed(IF_MATCH, name + (/(?:^|[\s,])W\/"/.test(expected) ? WEAK : NO_MATCH));
 }
 
 /** The strong tag of a representation. For lists, `text` includes total and links. */

@@ -51,8 +51,6 @@ type Compared = Path | SetPath;
 
 const fieldOf = (compared: Compared): Path['field'] => ('set' in compared ? undefined : compared.field);
 
-const nameOf = (compared: Compared): string => ('set' in compared ? `_cnd[${compared.name}][${COUNT}]` : compared.name);
-
 class FilterReader {
   readonly #reading: QueryReading;
   count = 0;
@@ -120,7 +118,7 @@ class FilterReader {
       const byOperator = Map.groupBy(parameters, ({ steps = [] }) => steps[at] ?? '');
       return [...byOperator.values()].flatMap((same) => this.#comparison(path, same, at) ?? []);
     }
-    const message = `"${path.name}" leads to many records; one of ${SET_WORDS.join(', ')} must follow, such as _cnd[${path.name}][$count][gte]=1`;
+    const message = `"${path.name}" leads to many records; one of ${SET_WORDS.join(', ')} must follow, such as ${this.#reading.written([path.name, COUNT, 'gte'], '1')}`;
     return this.#complain(parameters)('to-many', message, () =>
       this.#suggestion(word, SET_WORDS, path.set.target, path.name),
     );
@@ -136,7 +134,7 @@ class FilterReader {
     const field = fieldOf(path);
     const isOwnIdentifier = !('set' in path) && !field && path.relations.length === 0;
     const most = isOwnIdentifier ? maxIdentifiers : MAX_IN_VALUES;
-    const value = readOperand(operator, parameters, at + 1, path, complain, most);
+    const value = this.#operand(operator, parameters, at + 1, path, most);
     if (value === undefined) return undefined;
     const excess = operator.name === 'like' ? patternExcess(String(value)) : undefined;
     if (excess !== undefined) return complain('too-many', excess);
@@ -155,7 +153,7 @@ class FilterReader {
     const operator = operatorsByName.get(text);
     if (operator && known.includes(operator.name)) return operator;
     const record = field || 'set' in path ? undefined : path.relations.at(-1);
-    const message = `${quote(text)} is not an operator of "${nameOf(path)}" (type ${type.name}), which has ${known.join(', ')}`;
+    const message = `${quote(text)} is not an operator of "${this.#nameOf(path)}" (type ${type.name}), which has ${known.join(', ')}`;
     const names = path.relations.map(({ name }) => name).join('.');
     return complain('unknown-operator', message, () => this.#suggestion(text, known, record?.target, names));
   }
@@ -165,33 +163,62 @@ class FilterReader {
     const { rights } = this.#reading.names;
     const isMember =
       type && (type.fields.has(word) || relationsFor(rights, type).has(word) || word === type.identifier.name);
-    return isMember ? didYouMeanHint(`_cnd[${path}.${word}]`) : didYouMean(word, known);
+    return isMember ? didYouMeanHint(this.#reading.written([`${path}.${word}`])) : didYouMean(word, known);
   }
+
+  #operand(
+    { operand }: Operator,
+    parameters: readonly Parameter[],
+    at: number,
+    path: Compared,
+    most: number,
+  ): JsonValue | undefined {
+    const complain = this.#complain(parameters);
+    const [{ steps = [], value: text } = { value: '' }, ...others] = parameters;
+    if (operand === 'values') {
+      const items = textArray(parameters, at, complain, isJoined(path));
+      const texts = items && [...items.values()].slice(0, most + 1);
+      const values = texts?.flatMap(({ value }) => this.#parse(path, value, steps, at, complain) ?? []);
+      return values?.length === texts?.length ? values : undefined;
+    }
+    if (others.length > 0)
+      return complain('repeated', `The key is given twice; to match one of several values, use [${operators.in.name}]`);
+    if (steps.length > at) return complain('malformed-filter', 'Nothing can follow the operator of a filter');
+    if (operand === 'value') return this.#parse(path, text, steps, at, complain);
+    return parseTruth(text) ?? complain('invalid-value', `${shown(path, text)} is not true or false`);
+  }
+
+  #parse(path: Compared, text: string, steps: readonly string[], at: number, complain: Complain) {
+    const field = fieldOf(path);
+    const type = field?.type ?? integer;
+    const operator = steps[at - 1] ?? operators.eq.name;
+    const { written } = this.#reading;
+    const before = steps.slice(0, at - 1);
+    const values = field && EXACT.has(operator) ? listed(field) : undefined;
+    const value = type.parse(text);
+    const folded = (one: JsonValue): JsonValue => (field?.caseless ? foldedValue(one) : one);
+    if (value !== undefined && (values?.map(folded).includes(folded(value)) ?? true)) {
+      if (text !== NULL || steps.length >= at || values || !field?.nullable) return value;
+      const message = `for records without a value use ${written([...before, NULL], 'true')}, for this text ${written([...before, operators.eq.name], NULL)}`;
+      return complain('invalid-value', `${quote(text)} may stand for a text or for none: ${message}`);
+    }
+    const canBeNull = !('set' in path) && (text === '' || text.toLowerCase() === NULL);
+    const [found, flag] = operator === operators.ne.name ? ['with', false] : ['without', true];
+    const hint = canBeNull ? `; to find records ${found} a value, use ${written([...before, NULL], String(flag))}` : '';
+    const isPlus = value === undefined && text.includes(' ') && type.parse(text.replaceAll(' ', '+')) !== undefined;
+    const sign = isPlus ? '; a + in a URL is written %2B' : '';
+    const expected = type.expected(field ?? { constraints: {}, examples: [] });
+    const message = `${shown(path, text)} is not a valid value of "${this.#nameOf(path)}"; expected ${expected}${hint}${sign}`;
+    return complain('invalid-value', message, () =>
+      values && !canBeNull && !field?.sensitive ? didYouMean(text, values.map(String)) : '',
+    );
+  }
+
+  #nameOf = (compared: Compared): string =>
+    'set' in compared ? this.#reading.written([compared.name, COUNT]) : compared.name;
 
   #complain = ([parameter]: readonly Parameter[]): Complain =>
     complainAbout(this.#reading.faults, parameter?.key ?? '_cnd');
-}
-
-function readOperand(
-  { operand }: Operator,
-  parameters: readonly Parameter[],
-  at: number,
-  path: Compared,
-  complain: Complain,
-  most: number,
-): JsonValue | undefined {
-  const [{ steps = [], value: text } = { value: '' }, ...others] = parameters;
-  if (operand === 'values') {
-    const items = textArray(parameters, at, complain, isJoined(path));
-    const texts = items && [...items.values()].slice(0, most + 1);
-    const values = texts?.flatMap(({ value }) => parse(path, value, steps, at, complain) ?? []);
-    return values?.length === texts?.length ? values : undefined;
-  }
-  if (others.length > 0)
-    return complain('repeated', `The key is given twice; to match one of several values, use [${operators.in.name}]`);
-  if (steps.length > at) return complain('malformed-filter', 'Nothing can follow the operator of a filter');
-  if (operand === 'value') return parse(path, text, steps, at, complain);
-  return parseTruth(text) ?? complain('invalid-value', `${shown(path, text)} is not true or false`);
 }
 
 /** Commas separate values only if no value contains one. */
@@ -207,31 +234,6 @@ const shown = (path: Compared, text: string): string => (fieldOf(path)?.sensitiv
 const EXACT: ReadonlySet<string> = new Set([operators.eq.name, operators.ne.name, operators.in.name]);
 
 const NULL = 'null';
-
-function parse(path: Compared, text: string, steps: readonly string[], at: number, complain: Complain) {
-  const field = fieldOf(path);
-  const type = field?.type ?? integer;
-  const operator = steps[at - 1] ?? operators.eq.name;
-  const key = `_cnd[${steps.slice(0, at - 1).join('][')}]`;
-  const values = field && EXACT.has(operator) ? listed(field) : undefined;
-  const value = type.parse(text);
-  const folded = (one: JsonValue): JsonValue => (field?.caseless ? foldedValue(one) : one);
-  if (value !== undefined && (values?.map(folded).includes(folded(value)) ?? true)) {
-    if (text !== NULL || steps.length >= at || values || !field?.nullable) return value;
-    const message = `for records without a value use ${key}[null]=true, for this text ${key}[eq]=${NULL}`;
-    return complain('invalid-value', `${quote(text)} may stand for a text or for none: ${message}`);
-  }
-  const canBeNull = !('set' in path) && (text === '' || text.toLowerCase() === NULL);
-  const [found, flag] = operator === operators.ne.name ? ['with', false] : ['without', true];
-  const hint = canBeNull ? `; to find records ${found} a value, use ${key}[${NULL}]=${flag}` : '';
-  const isPlus = value === undefined && text.includes(' ') && type.parse(text.replaceAll(' ', '+')) !== undefined;
-  const sign = isPlus ? '; a + in a URL is written %2B' : '';
-  const expected = type.expected(field ?? { constraints: {}, examples: [] });
-  const message = `${shown(path, text)} is not a valid value of "${nameOf(path)}"; expected ${expected}${hint}${sign}`;
-  return complain('invalid-value', message, () =>
-    values && !canBeNull && !field?.sensitive ? didYouMean(text, values.map(String)) : '',
-  );
-}
 
 export const identifiedBy = (type: RecordType, identifiers: readonly number[]): Filter => ({
   kind: 'value',

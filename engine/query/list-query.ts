@@ -5,7 +5,7 @@ import type { JsonValue } from '../json/json.ts';
 import type { Field, RecordType, Relation, Variant, UniqueMembers } from '../model/model.ts';
 import type { Rights } from '../model/rights.ts';
 import type { Fault } from '../problem.ts';
-import type { Parameter } from './parameters.ts';
+import type { Parameter, WriteCondition } from './parameters.ts';
 
 export interface View {
   readonly key: string;
@@ -153,5 +153,6 @@ export interface QueryReading {
   readonly filters: readonly Parameter[];
   readonly plain: ReadonlyMap<string, string>;
   readonly shared: string;
+  readonly written: WriteCondition;
   readonly faults: Fault[];
 }

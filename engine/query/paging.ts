@@ -164,7 +164,7 @@ export const digestOf = (value: JsonValue): string =>
   hash('sha256', JSON.stringify(value), 'base64url').slice(0, DIGEST_LENGTH);
 
 /** Must be called last: a cursor is bound to the rest of the query; skips the check if that has faults. */
-export function resolveCursor(query: ListQuery, { plain, faults }: QueryReading): Cursor | undefined {
+export function resolveCursor(query: ListQuery, { plain, written, faults }: QueryReading): Cursor | undefined {
   const [after, before] = [plain.get('after'), plain.get('before')];
   const text = after ?? before;
   if (text === undefined || faults.length > 0) return undefined;
@@ -172,7 +172,8 @@ export function resolveCursor(query: ListQuery, { plain, faults }: QueryReading)
   const complain = complainAbout(faults, direction);
   if (after !== undefined && before !== undefined)
     return complain('contradiction', 'Give either after or before, not both');
-  if (query.limit === undefined) return complain('needs-limit', `${direction} needs a limit: _cnd[limit][1]=20`);
+  if (query.limit === undefined)
+    return complain('needs-limit', `${direction} needs a limit: ${written(['limit', '1'], '20')}`);
   if (query.offset > 0) return complain('contradiction', `${direction} replaces the offset, which must be 0`);
   const isCursor = text.length <= MAX_CURSOR_LENGTH && /^[\w-]+$/.test(text);
   const content = isCursor ? parsedJson(Buffer.from(text, 'base64url').toString()) : undefined;

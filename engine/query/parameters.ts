@@ -10,9 +10,17 @@ export interface Parameter {
   readonly value: string;
 }
 
+/** How a client writes a condition, for messages. */
+export type WriteCondition = (steps: readonly string[], value?: string) => string;
+
+export const inUrl: WriteCondition = (steps, value) =>
+  `_cnd[${steps.join('][')}]${value === undefined ? '' : `=${value}`}`;
+
 export interface Parameters {
   readonly all: readonly Parameter[];
   readonly faults: readonly Fault[];
+  /** Default: `inUrl`. */
+  readonly written?: WriteCondition;
   /** The query string without paging, for links to other pages. */
   readonly shared?: string;
 }

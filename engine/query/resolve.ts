@@ -10,6 +10,7 @@ import { defaultOrder, orderBy, resolveCursor, resolveLimit, resolveOrder } from
 import {
   complainAbout,
   didYouMeanHint,
+  inUrl,
   type Parameter,
   type Parameters,
   parseParameters,
@@ -97,11 +98,11 @@ const KINDS = {
 } as const satisfies Record<string, QueryKind>;
 
 function sortParameters(
-  { all, faults: unreadable, shared = '' }: Parameters,
+  { all, faults: unreadable, shared = '', written = inUrl }: Parameters,
   accepted: QueryKind,
   type: RecordType,
   rights: Rights,
-): Pick<QueryReading, 'limit' | 'orderBy' | 'filters' | 'plain' | 'shared' | 'faults'> {
+): Pick<QueryReading, 'limit' | 'orderBy' | 'filters' | 'plain' | 'shared' | 'written' | 'faults'> {
   const faults = [...unreadable];
   const sorted = { limit: [] as Parameter[], orderBy: [] as Parameter[], filters: [] as Parameter[] };
   const plain = new Map<string, string>();
@@ -114,7 +115,7 @@ function sortParameters(
     else if (plain.has(key)) complainAbout(faults, key)('repeated', `"${key}" is given twice`);
     else plain.set(key, value);
   }
-  return { ...sorted, plain, shared, faults };
+  return { ...sorted, plain, shared, written, faults };
 }
 
 /** Parameters of other products, with their equivalents here. */

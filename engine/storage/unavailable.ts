@@ -106,7 +106,7 @@ export const diskFull = (cause: unknown, detail = 'The database has no space lef
 export const outcomeUnknown = (cause: unknown): Problem =>
   new Problem(
     'outcome-unknown',
-    'The database did not say whether the write was done. A PUT, a DELETE, or any write with an Idempotency-Key can be sent again as it is; before anything else is sent again, look at what is there',
+    'The database did not say whether the write was done. A PUT, a DELETE, or any write with an idempotency key can be sent again as it is; before anything else is sent again, look at what is there',
     { cause },
   );
 

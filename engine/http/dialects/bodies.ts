@@ -25,7 +25,7 @@ export async function translated(
   const isPut = request.method === 'PUT';
   const faults: Fault[] = [];
   const refuse = (pointer: string, code: string, message: string): unknown => faults.push({ pointer, code, message });
-  /** The pointers and names that the client used for links. */
+  /** The pointers and names that the client used for identifiers. */
   const sent = new Map<string, readonly [pointer: string, name: string]>();
   const stored = async (): Promise<JsonObject> => {
     const json = identifier === '' ? undefined : await store.get(queries.view(''), parseIdentifier(identifier), caller);
@@ -40,7 +40,9 @@ export async function translated(
       if (key === ID && !isId(type)) {
         const message = refusedIdentifier(type, value, identifier);
         if (message !== undefined) refuse(`${pointer}/${ID}`, 'read-only', message);
-        if (type.identifier.inRecord) members.set(type.identifier.name, value);
+        if (!type.identifier.inRecord) continue;
+        members.set(type.identifier.name, value);
+        sent.set(`${pointer}/${type.identifier.name}`, [`${pointer}/${ID}`, ID]);
       } else if (key === type.identifier.name && type.identifier.inRecord && !isId(type))
         refuse(`${pointer}/${key}`, 'unknown-key', `Unknown key "${key}"; the identifier is called "${ID}" here`);
       else if (kept !== undefined && !links.has(key)) members.set(key, kept);

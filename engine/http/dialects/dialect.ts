@@ -1,6 +1,5 @@
 /** Dialects offer the operations of `/api` by other products' interfaces. They name a record's own identifier `id`, but not related records' identifiers. */
 import { MAX_IN_VALUES } from '../../field-types/field-type.ts';
-import { unescapedSteps } from '../../json/json.ts';
 import { memoized } from '../../memo.ts';
 import type { RecordType, Relation, Variant } from '../../model/model.ts';
 import { relationsFor, type Rights } from '../../model/rights.ts';
@@ -10,7 +9,7 @@ import type { QueryLimits } from '../../query/list-query.ts';
 import { createQueryResolver } from '../../query/resolve.ts';
 import type { HttpDialectName } from '../../settings/settings.ts';
 import { framedList } from '../lists.ts';
-import type { ServeOperation, Server, Service } from '../request.ts';
+import type { Server, Service } from '../request.ts';
 import { type Binding, BINDINGS, createRoutes, type Routes } from '../routes.ts';
 import { ID, isId, translated } from './bodies.ts';
 import { type HttpDialect, jsonServer, simpleRest } from './queries.ts';
@@ -60,34 +59,19 @@ const bindingsOf = (dialect: HttpDialect): readonly Binding[] =>
     if (path !== 'item' && (path === 'summary' || (method !== 'GET' && method !== 'POST'))) return [];
     const list: Server = (service) => framedList(service, dialect.frame, true);
     const served = path === 'collection' && method === 'GET' ? list : server;
-    const worded: Server = (service, ...rest) => inOwnWords(served(service, ...rest), service.type, dialect);
+    const worded: Server = (...given) => {
+      const serve = served(...given);
+      return (exchange) => reworded(() => serve(exchange), renamed(dialect));
+    };
     const json = body && path !== 'item' ? { body: { ...body, mediaTypes: [JSON_TYPE] } } : {};
     return [[{ ...entry, ...json, mediaTypes: [JSON_TYPE] }, worded]];
   });
 
-/** Renames fields in problems to the names that the client sent. */
-function inOwnWords(serve: ServeOperation, type: RecordType, { embed }: HttpDialect): ServeOperation {
-  const renamed = (fault: Fault): Fault => {
-    if ('parameter' in fault && fault.parameter === 'include') return explained({ ...fault, parameter: embed });
-    const pointer = 'pointer' in fault && fault.code !== 'unknown-key' ? idPointer(fault.pointer, type) : undefined;
-    if (pointer === undefined) return explained(fault);
-    return { ...fault, pointer, message: fault.message.replaceAll(`"${type.identifier.name}"`, `"${ID}"`) };
-  };
-  return (exchange) => reworded(() => serve(exchange), renamed);
-}
-
-const explained = (fault: Fault): Fault =>
-  /_cnd\[|\b(?:include|fields)=/.test(fault.message)
-    ? { ...fault, message: `${fault.message} (as /api takes it)` }
-    : fault;
-
-/** The client's pointer to the identifier; undefined if `pointer` refers to something else. */
-function idPointer(pointer: string, type: RecordType): string | undefined {
-  const steps = unescapedSteps(pointer);
-  const isOwn = steps.length === 1 || (steps.length === 2 && /^\d+$/.test(steps[0] ?? ''));
-  if (isId(type) || !isOwn || steps.at(-1) !== type.identifier.name) return undefined;
-  return [...steps.slice(0, -1), ID].map((step) => `/${step}`).join('');
-}
+/** Names the parameter that the client sent for `include`. */
+const renamed =
+  ({ embed }: HttpDialect) =>
+  (fault: Fault): Fault =>
+    'parameter' in fault && fault.parameter === 'include' ? { ...fault, parameter: embed } : fault;
 
 /** The type in queries and responses. The identifier hides a field or relation named `id`. */
 function shownType(type: RecordType, rights: Rights): RecordType {

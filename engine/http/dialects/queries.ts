@@ -10,11 +10,13 @@ import {
   type Complain,
   complainAbout,
   didYouMeanHint,
+  inUrl,
   packed,
   type Parameter,
   parseParameters,
   quote,
   unpacked,
+  type WriteCondition,
 } from '../../query/parameters.ts';
 import { namesOf, resolveSubject } from '../../query/paths.ts';
 import type { ParseSearch } from '../../query/resolve.ts';
@@ -48,10 +50,11 @@ const parserOf =
     const translation = new Translation(namesOf(type, type.defaultVariant, rights), faults, others);
     for (const name of once)
       if ((values.get(name)?.length ?? 0) > 1) translation.refuse(name, 'repeated', `"${name}" is given twice`);
-    return { all: read(values, translation), faults };
+    return { all: read(values, translation), faults, written };
   };
 
 const DIRECTIONS = ['asc', 'desc'];
+const written: WriteCondition = (...given) => `${inUrl(...given)} (as /api takes it)`;
 const FOR_API = '; parameters like this are for /api';
 
 /** Translates one query string to parameters of `/api`. */

@@ -41,7 +41,7 @@ export async function forgetKeys({ dialect, write }: Pick<Driver, 'dialect' | 'w
 }
 
 function reused(): Problem {
-  const message = 'This Idempotency-Key was sent with another request before; a new request needs a key of its own';
+  const message = 'This idempotency key was sent with another request before; a new request needs a key of its own';
   return new Problem('idempotency-conflict', message, {
     errors: [{ header: 'Idempotency-Key', code: 'idempotency-conflict', message }],
   });
