@@ -1,14 +1,20 @@
 /**
- * `npm run test:nightly -- random`: the same on each database, with longer sequences and new seeds, until one fails.
- * `SEED=7` begins there, and `SEED=7 SEEDS=1` repeats it alone.
+ * `npm run test:nightly -- random`: the same on each database with more seeds, and then with longer sequences and new
+ * seeds until one fails. `SEED=7` begins there, and `SEED=7 SEEDS=1` repeats it alone.
  */
 import { databaseKinds } from '../support/databases.ts';
-import { compareSeed } from '../oracle/compare-seed.ts';
+import { compareSeed, QUICK_SEEDS } from '../oracle/compare-seed.ts';
 
 const FIRST = Number(process.env['SEED'] ?? Date.now() % 1_000_000_000);
 const COUNT = Number(process.env['SEEDS'] ?? Infinity);
 
 jest.setTimeout(2 ** 31 - 1);
+
+const more = Array.from({ length: 24 }, (_, index) => QUICK_SEEDS.length + 1 + index);
+if (process.env['SEED'] === undefined)
+  test.each(more)('seed %i', async (seed) => {
+    expect(await compareSeed(seed, { sequences: 10, requests: 40, shrinking: 600_000 })).toBeGreaterThan(50);
+  });
 
 test(`seeds from ${FIRST} on`, async () => {
   let requests = 0;
