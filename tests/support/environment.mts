@@ -3,11 +3,12 @@
  * all packages. Jest's own environment gives each file a context and loads everything into it again: a fifth of the
  * time of all tests. What a file and its helpers in tests/ keep in variables is still its own.
  */
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
+import fs, { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import vm, { type CompileFunctionOptions, type Context } from 'node:vm';
+import type { Circus } from '@jest/types';
 import type { JestEnvironment, JestEnvironmentConfig } from '@jest/environment';
 import { ModernFakeTimers } from '@jest/fake-timers';
 import { ModuleMocker } from 'jest-mock';
@@ -46,6 +47,17 @@ vm.compileFunction = (code, names, { parsingContext, ...options }: CompileFuncti
     ...options,
     ...(parsingContext && parsingContext !== OWN_CONTEXT ? { parsingContext } : {}),
   });
+
+/** What services in this process have logged since the test began: shown if it fails. */
+let logged: string[] = [];
+const { writeSync } = fs;
+
+fs.writeSync = ((file: number, data: string | NodeJS.ArrayBufferView, ...rest: readonly []) => {
+  if (file !== 2 || typeof data !== 'string' || !data.startsWith('{"level"'))
+    return writeSync(file, data as string, ...rest);
+  logged.push(data);
+  return Buffer.byteLength(data);
+}) as typeof fs.writeSync;
 
 const { exit } = process;
 
@@ -86,6 +98,15 @@ export default class SharedEnvironment implements JestEnvironment {
     process.env = Object.assign(environment, variables);
     process.exit = exit;
     process.exitCode = undefined;
+  }
+
+  handleTestEvent(event: Circus.Event): void {
+    const isFailed =
+      event.name === 'hook_failure' ||
+      event.name === 'error' ||
+      (event.name === 'test_done' && event.test.errors.length > 0);
+    if (isFailed) writeSync(2, logged.join(''));
+    if (isFailed || event.name === 'test_done') logged = [];
   }
 
   exportConditions(): string[] {
