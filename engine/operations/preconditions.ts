@@ -85,11 +85,19 @@ export function refusePreconditions({ ifMatch, ifNoneMatch }: Preconditions, mod
   if (errors.length > 0) throw faultyRequest('invalid-header', errors);
 }
 
-/** Like If-Match, for an item of a body with its tag at the pointer. */
-export function preconditionAt(pointer: string, tag: string | undefined, mode: Mode): Precondition | undefined {
-  if (mode === 'off' || (tag === undefined ? mode !== 'required' : isAny(tag))) return undefined;
+export const tagAt = (pointer: string): string => `${pointer}/${ITEM_TAG}`;
+
+interface TaggedItem {
+  readonly pointer: string;
+  readonly tag: JsonValue | undefined;
+}
+
+/** Like If-Match, for an item of a body. */
+export function preconditionOfItem({ pointer: at, tag }: TaggedItem, mode: Mode): Precondition | undefined {
+  if (mode === 'off' || (typeof tag === 'string' ? isAny(tag) : mode !== 'required')) return undefined;
+  const pointer = tagAt(at);
   return (current) => {
-    if (tag === undefined) {
+    if (typeof tag !== 'string') {
       const message = 'This record can only be changed with its tag: send the ETag that GET of it returned as "@etag"';
       throw preconditionRequired({ pointer }, message);
     }
@@ -99,10 +107,10 @@ export function preconditionAt(pointer: string, tag: string | undefined, mode: M
 }
 
 /** Refuses item tags other than a strong entity tag or `*`. */
-export function wrongTag(pointer: string, tag: JsonValue | undefined): readonly Fault[] {
+export function wrongTag({ pointer, tag }: TaggedItem): readonly Fault[] {
   if (tag === undefined || (typeof tag === 'string' && /^(?:\*|"[^"]*")$/.test(tag))) return [];
   const message = `"${ITEM_TAG}" must be a string: the ETag that GET of the record answered, with its quotes, or "*"`;
-  return [{ pointer: `${pointer}/${ITEM_TAG}`, code: 'format', message }];
+  return [{ pointer: tagAt(pointer), code: 'format', message }];
 }
 
 const NO_MATCH = ' does not name the current entity tag; read it again';

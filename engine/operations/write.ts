@@ -5,7 +5,7 @@ import { documentOf, identifierIn, ITEM_TAG, type RecordType, type UniqueMembers
 import { type Fault, faultyRequest } from '../problem.ts';
 import type { DeleteQuery, UpsertQuery, WriteQuery } from '../query/list-query.ts';
 import { ON } from '../query/resolve.ts';
-import type { DoneOnce, Precondition, Retried, WriteItem, WriteRequest, WrittenRecords } from '../storage/store.ts';
+import type { DoneOnce, Retried, WriteItem, WriteRequest, WrittenRecords } from '../storage/store.ts';
 import type { Validator } from '../validation/compile.ts';
 import { validatedFor } from '../validation/visible.ts';
 import type { ParsedRecord } from './body.ts';
@@ -98,7 +98,7 @@ export const create: WriteOperation<WriteQuery | UpsertQuery> = async (context, 
     conditions.refusePreconditions(preconditions, mode, 'new records have no entity tags yet: leave it out');
   const message = `"${ITEM_TAG}" is the tag of a record that is to be changed, and this one is to be made: leave it out`;
   const tagged = body.records.filter(({ tag }) => tag !== undefined);
-  const known = tagged.map(({ pointer }) => ({ pointer: tagAt(pointer), code: 'reserved-key', message }));
+  const known = tagged.map(({ pointer }) => ({ pointer: conditions.tagAt(pointer), code: 'reserved-key', message }));
   const precondition = body.isArray ? undefined : () => conditions.refuseIfMatch(preconditions, mode);
   const items = body.records.map((record) => ({ ...record, identifier: undefined }));
   return writeItems(context, given, 'create', items, known, { mergePatch: false, precondition });
@@ -121,11 +121,6 @@ export const patch = updating(true);
 
 const OWN_TAGS = `send the tag of each record as its "${ITEM_TAG}"`;
 
-const tagAt = (pointer: string): string => `${pointer}/${ITEM_TAG}`;
-
-const ownPrecondition = (type: RecordType, { pointer, tag }: ParsedRecord): Precondition | undefined =>
-  conditions.preconditionAt(tagAt(pointer), typeof tag === 'string' ? tag : undefined, type.preconditions);
-
 /** Each item contains its record's identifier, and optionally the required tag. */
 export const updateMany: WriteOperation<WriteQuery> = async (context, given) => {
   const { type } = context;
@@ -134,15 +129,16 @@ export const updateMany: WriteOperation<WriteQuery> = async (context, given) => 
   const items = records.map((record) => ({
     ...record,
     identifier: identifierIn(record.body, type),
-    precondition: ownPrecondition(type, record),
+    precondition: conditions.preconditionOfItem(record, type.preconditions),
   }));
   const known = records.flatMap((record) => misnamedIn(type, record));
   return writeItems(context, given, 'update', items, known, { mergePatch: true });
 };
 
-function misnamedIn(type: RecordType, { body, pointer, tag }: ParsedRecord): readonly Fault[] {
+function misnamedIn(type: RecordType, record: ParsedRecord): readonly Fault[] {
+  const { body, pointer } = record;
   const { name } = type.identifier;
-  const wrong = conditions.wrongTag(pointer, tag);
+  const wrong = conditions.wrongTag(record);
   if (identifierIn(body, type) !== undefined) return wrong;
   const isMissing = (body[name] ?? null) === null;
   const message = isMissing
@@ -196,19 +192,19 @@ export const upsert: WriteOperation<UpsertQuery> = async (context, given) => {
     await store.create({ ...shared, items: unknown, faults: found, mergePatch: false });
   }
   if (keyFaults.length > 0) throw faultyRequest('invalid-body', keyFaults);
-  const tags = isArray ? records.flatMap(({ pointer, tag }) => conditions.wrongTag(pointer, tag)) : [];
+  const tags = isArray ? records.flatMap(conditions.wrongTag) : [];
   const soleTag = isArray ? undefined : conditions.preconditionOf(preconditions, mode);
   const request = {
     ...shared,
     items: records.map((record) => ({
       body: record.body,
       pointer: record.pointer,
-      precondition: isArray ? ownPrecondition(type, record) : soleTag,
+      precondition: isArray ? conditions.preconditionOfItem(record, mode) : soleTag,
       absent: () => {
         if (!isArray) return conditions.refuseAnyMatch(preconditions, mode);
         if (mode === 'off' || record.tag === undefined) return;
         const message = `There is no record with these values; leave "${ITEM_TAG}" out to create it`;
-        throw conditions.preconditionFailed({ pointer: tagAt(record.pointer) }, message);
+        throw conditions.preconditionFailed({ pointer: conditions.tagAt(record.pointer) }, message);
       },
     })),
     faultsIn: (found: readonly WriteItem[]) => faultsIn(context, validate, found, [...faults, ...tags]),
