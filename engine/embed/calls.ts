@@ -142,7 +142,7 @@ export async function serveCall(
       body: entry.body ? readBody(text, entry.body.shape, type, limits) : NO_BODY,
       preconditions: { ifMatch: options.ifMatch, ifNoneMatch: undefined, name: words.ifMatch },
       minimal: false,
-      most: 0,
+      maxAffected: 0,
       caller,
     });
     return result.effects ? { json: writeAnswer(result, path, {}).body } : result;

@@ -65,7 +65,7 @@ export function arrayType(others: readonly FieldType[]): FieldType {
     item: itemOf,
     expected: (shape) => expected(shape, itemOf(shape)),
     faults: (shape) => boundsFault(shape, 'minItems', 'maxItems'),
-    together: {
+    comparedTogether: {
       keywords: [ITEMS],
       widens: (before, after) => {
         const [old, now] = [itemOf(before), itemOf(after)];

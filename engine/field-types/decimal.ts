@@ -59,7 +59,7 @@ export const decimal: FieldType = {
     return `a decimal number${rangeOf(shape.constraints)} as a string, with at most ${whole} digits before the decimal point and ${fraction} after it`;
   },
   faults: (shape) => [...boundsFault(shape, 'scale', 'precision'), ...numeral.faults(shape)],
-  together: {
+  comparedTogether: {
     keywords: ['precision', 'scale'],
     widens: (before, after) =>
       digits(before).whole <= digits(after).whole && digits(before).fraction <= digits(after).fraction,

@@ -91,7 +91,7 @@ export interface FieldType {
   expected(shape: Shape): string;
   faults(shape: Shape): readonly KeywordFault[];
   /** Keywords compared together: `widens` returns whether `after` accepts all that `before` accepts. */
-  readonly together?: {
+  readonly comparedTogether?: {
     readonly keywords: readonly string[];
     widens(before: Shape, after: Shape): boolean;
   };
@@ -211,7 +211,7 @@ export function withNull(schema: JsonObject): JsonObject {
 
 /** Whether changed constraints accept every value that was accepted before. When in doubt, false. */
 export function widens(type: FieldType, before: Shape, after: Shape): boolean {
-  const { keywords = [], widens: widen } = type.together ?? {};
+  const { keywords = [], widens: widen } = type.comparedTogether ?? {};
   const others = Object.keys({ ...before.constraints, ...after.constraints }).filter((one) => !keywords.includes(one));
   return (
     others.every((keyword) => keywordWidens(keyword, before.constraints[keyword], after.constraints[keyword])) &&

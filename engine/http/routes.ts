@@ -65,12 +65,12 @@ function writing<Q>(
     const query = parseQuery(target.query);
     const parsed = taken ? bodyIn(exchange, content, taken.shape, service) : bodies.NO_BODY;
     const body = (taken && (await service.translate?.(parsed, exchange))) ?? parsed;
-    const { minimal, most, applied } = requests.writePreferences(request.headers.prefer, isLimited);
+    const { minimal, most: maxAffected, applied } = requests.writePreferences(request.headers.prefer, isLimited);
     const preconditions = requests.preconditionsOf(request);
     // Clients of dialects cannot send entity tags.
     const ifMatch = service.translate && kind === 'item' ? '*' : undefined;
     const all = { ...preconditions, ifMatch: preconditions.ifMatch ?? ifMatch };
-    const given = { id, query, body, caller, once, minimal, most, preconditions: all };
+    const given = { id, query, body, caller, once, minimal, maxAffected, preconditions: all };
     const result = await (body.reworded
       ? reworded(() => operation(service, given), body.reworded)
       : operation(service, given));

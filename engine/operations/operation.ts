@@ -40,7 +40,7 @@ export interface WriteArguments<Q> {
   /** The client requests no records in the response. */
   readonly minimal: boolean;
   /** Maximum records that a deletion by filters may delete or unlink. */
-  readonly most: number;
+  readonly maxAffected: number;
 }
 
 export type WriteOperation<Q> = (context: OperationContext, given: WriteArguments<Q>) => Promise<WriteResult>;

@@ -163,7 +163,7 @@ export const deleteOne: WriteOperation<WriteQuery> = async (context, given) => {
 /** Deletes all records that match the filters, or none if they exceed `most`. */
 export const deleteFound: WriteOperation<DeleteQuery> = async (context, given) => {
   const { type, store, author, rights } = context;
-  const { query, preconditions, caller, minimal, most } = given;
+  const { query, preconditions, caller, minimal, maxAffected: most } = given;
   const cure = 'a collection has no entity tag to compare: leave it out';
   conditions.refusePreconditions(preconditions, type.preconditions, cure);
   const request = { ...query, most, author, rights, caller };

@@ -62,10 +62,10 @@ class FilterReader {
   /** Merges parameters of the same name and operator (or quantifier) into one condition. */
   conditions(unread: Unread): readonly Filter[] {
     const { parameters, at } = unread;
-    const together = Map.groupBy(parameters, ({ steps = [] }) =>
+    const sameCondition = Map.groupBy(parameters, ({ steps = [] }) =>
       steps.slice(at, steps[at]?.startsWith('$') ? at + 1 : at + 2).join(']['),
     );
-    return [...together.values()].flatMap((same) => this.#condition({ ...unread, parameters: same }) ?? []);
+    return [...sameCondition.values()].flatMap((same) => this.#condition({ ...unread, parameters: same }) ?? []);
   }
 
   #condition(unread: Unread): readonly Filter[] | undefined {

@@ -50,8 +50,8 @@ export function checkSeeds(
   const inOrder = seeds.toSorted((a, b) => order.indexOf(a.type) - order.indexOf(b.type));
   const repeated = repeatedIn(inOrder.flatMap(({ nodes }) => nodes));
   return seeds.flatMap(({ file, type, records, invalid, nodes }) => {
-    const together = repeated.flatMap(([at, fault]) => (at === file ? fault : []));
-    const faultsIn = byRecord(records, [...invalid, ...cyclesIn(nodes), ...together]);
+    const inFile = repeated.flatMap(([at, fault]) => (at === file ? fault : []));
+    const faultsIn = byRecord(records, [...invalid, ...cyclesIn(nodes), ...inFile]);
     return records.flatMap(({ body, pointer }) => {
       const faults = faultsIn(pointer);
       const within = nodes.filter((node) => `${node.pointer}/`.startsWith(`${pointer}/`));
