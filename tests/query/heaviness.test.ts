@@ -15,7 +15,17 @@ import { loadModel } from '../support/model.ts';
 const FILES = {
   'shelf.yaml': `type: Shelf
 fields: { name: { type: string } }
-relations: { books: { kind: hasMany, type: Book } }
+relations:
+  books: { kind: hasMany, type: Book }
+  rooms: { kind: manyToMany, type: Room, inverse: shelves, shown: false }
+`,
+  'room.yaml': `type: Room
+fields: { name: { type: string } }
+relations: { shelves: { kind: manyToMany, type: Shelf, inverse: rooms } }
+`,
+  'visit.yaml': `type: Visit
+fields: { name: { type: string } }
+relations: { room: { kind: belongsTo, type: Room } }
 `,
   'book.yaml': `type: Book
 fields: { title: { type: string } }
@@ -35,6 +45,7 @@ const ROWS = [
   ...[3, 90, 900, 1100, 1].map(
     (count, at) => `insert into books (title, shelf_id) ${numbers(count)} select 't', ${at + 1} from n`,
   ),
+  `insert into visits (name, room_id) ${numbers(6000)} select 'v', null from n`,
   `insert into loans (book_id) ${numbers(1100)} select max(books.id) from n, books group by n.i`,
   `insert into books (title, shelf_id) ${numbers(20)} select printf('%.*c', 100000, 'x'), 6 from n`,
 ];
@@ -42,7 +53,7 @@ const ROWS = [
 let directory: string;
 let driver: Driver;
 let reads: Reads;
-let queries: ReturnType<ReturnType<typeof createQueryResolver>>;
+let queriesOf: (type: string) => ReturnType<ReturnType<typeof createQueryResolver>>;
 let searches = 0;
 
 beforeAll(async () => {
@@ -58,7 +69,7 @@ beforeAll(async () => {
   };
   driver = { ...opened, scan: counting };
   reads = createReads(driver);
-  queries = createQueryResolver(readSettings({}))(model.types.get('Shelf') as RecordType, ALL_RIGHTS);
+  queriesOf = (type) => createQueryResolver(readSettings({}))(model.types.get(type) as RecordType, ALL_RIGHTS);
 });
 beforeEach(() => {
   searches = 0;
@@ -77,7 +88,7 @@ test.each([
   [5, 'include=books.loans', 1, 1],
   [6, '', 20, 1],
 ])('GET of shelf %d?%s, with %d books, asks %d search processes', async (identifier, search, books, expected) => {
-  const text = await reads.get(queries.view(search), identifier);
+  const text = await reads.get(queriesOf('Shelf').view(search), identifier);
   expect([JSON.parse(String(text)).books?.length ?? 0, searches]).toEqual([books, expected]);
 });
 
@@ -87,6 +98,33 @@ test.each([
   ['_cnd[limit]=0,3', [3, 90, 900], 1],
   ['_cnd[limit]=3,1&include=', [0], 0],
 ])('a page of shelves ?%s with %j books asks %d search processes', async (search, books, expected) => {
-  const { records } = await reads.page(queries.list(search), 'exact');
+  const { records } = await reads.page(queriesOf('Shelf').list(search), 'exact');
   expect([records.map((text) => JSON.parse(text).books?.length ?? 0), searches]).toEqual([books, expected]);
+});
+
+test.each([
+  ['Shelf', '_cnd[limit]=0,2&_cnd[name][like]=f*', 0],
+  ['Shelf', '_cnd[limit]=0,2&_cnd[orderBy]=name', 0],
+  ['Shelf', '_cnd[limit]=0,2&_cnd[books][$some][0][title]=t', 0],
+  ['Shelf', '_cnd[limit]=0,2&_cnd[books][$some][0][loans][$count][gt]=2', 0],
+  // Nobody knows without counting how many pairs there are.
+  ['Shelf', '_cnd[limit]=0,2&_cnd[rooms][$some][0][name]=t', 1],
+  ['Book', '_cnd[limit]=0,2&_cnd[shelf.name]=few', 0],
+  ['Visit', '_cnd[limit]=0,2&_cnd[name]=v', 1],
+  ['Visit', '_cnd[limit]=0,2&_cnd[orderBy]=name', 1],
+  ['Visit', '_cnd[limit]=0,2&_cnd[room.name]=v', 1],
+  ['Visit', '_cnd[limit]=0,2', 0],
+])('a list of %s ?%s asks %d search processes', async (type, search, expected) => {
+  await reads.page(queriesOf(type).list(search), 'exact');
+  expect(searches).toBe(expected);
+});
+
+test.each([
+  ['Shelf', 'by=name', 0],
+  ['Book', 'by=shelf.name&measure=count', 0],
+  ['Visit', 'by=name', 1],
+  ['Room', '_cnd[shelves][$some][0][name]=t&by=name', 1],
+])('a summary of %s ?%s asks %d search processes', async (type, search, expected) => {
+  await reads.summary(queriesOf(type).summary(search), 'exact');
+  expect(searches).toBe(expected);
 });

@@ -1,4 +1,4 @@
-/** A list is heavy, so it may take long, unless an index serves its order and filters. */
+/** A list is heavy, so it may take long, unless an index serves its order and filters, or its tables are small. */
 import type { Field, RecordType, Relation } from '../../model/model.ts';
 import type { Filter, ListQuery, Path, View } from '../../query/list-query.ts';
 
@@ -64,4 +64,32 @@ function columnOf({ relations: [relation, ...others], field }: Path): IndexedCol
   if (!field) return 'identifier';
   // Indexes ignore case if the tables have a case-folded column.
   return field.caseless === (field.folded !== undefined) ? field : undefined;
+}
+
+/** Reading this many rows takes a few milliseconds. */
+export const MAX_SMALL_ROWS = 5000;
+
+/**
+ * SQL for the greatest identifier of the tables that these filters and paths read: no table has more rows. No identifier
+ * bounds the rows of a join table.
+ */
+export function greatestIdentifier(
+  type: RecordType,
+  filters: readonly Filter[],
+  paths: readonly Pick<Path, 'relations'>[],
+  quote: (name: string) => string,
+): string {
+  const relations = [...paths.flatMap((path) => path.relations), ...filters.flatMap(relationsOf)];
+  const ends = [type, ...relations.map(({ target }) => target)].map(
+    ({ table, identifier }) => `select max(${quote(identifier.column)}) as id$ from ${quote(table)}`,
+  );
+  const unbounded = relations.some(({ link }) => link.at === 'join') ? [`select ${Number.MAX_SAFE_INTEGER}`] : [];
+  return `select max(id$) from (${[...new Set(ends), ...unbounded].join(' union all ')}) as ends$`;
+}
+
+function relationsOf(filter: Filter): readonly Relation[] {
+  if ('items' in filter) return filter.items.flat().flatMap(relationsOf);
+  if (filter.kind === 'value') return filter.path.relations;
+  const { relations, set } = filter.path;
+  return [...relations, set, ...('conditions' in filter ? filter.conditions.flatMap(relationsOf) : [])];
 }

@@ -17,7 +17,7 @@ import {
   sqlOf,
   valuesOf,
 } from './conditions.ts';
-import { servedByIndex } from './heaviness.ts';
+import { greatestIdentifier, servedByIndex } from './heaviness.ts';
 import { createDeepLimit, limitedJson, recordJson, ROOT_ALIAS, type ShownLimits } from './views.ts';
 
 /** Replaces long JSON, which never contains this character. */
@@ -105,7 +105,14 @@ export function compileList(query: ListQuery, dialect: Dialect, most: ShownLimit
     identifiers,
     count,
     estimate: { sql: estimate },
-    newest: { sql: `select coalesce(max(${id}), 0) from ${table}` },
+    greatest: {
+      sql: greatestIdentifier(
+        type,
+        query.filters,
+        order.map(({ path }) => path),
+        dialect.quote,
+      ),
+    },
     /** Returns a row if a record is on the other side of the cursor. Bound: `behindValues`. */
     behind: { sql: `${behind} limit 1` },
     limit: createDeepLimit(view, identifiers.sql, dialect, most),
@@ -244,7 +251,10 @@ function measureColumn({ aggregate, path }: Measure, index: number, source: Join
 }
 
 /** `page`: the groups as JSON. Bound: filter values; for `page`, also limit and offset. */
-export function compileSummary(query: SummaryQuery, dialect: Dialect): Readonly<Record<'page' | 'count', Statement>> {
+export function compileSummary(
+  query: SummaryQuery,
+  dialect: Dialect,
+): Readonly<Record<'page' | 'count' | 'greatest', Statement>> {
   const { type, filters, keys, measures, order } = query;
   const source = createJoinedTables(type, dialect);
   const columns = {
@@ -275,5 +285,13 @@ export function compileSummary(query: SummaryQuery, dialect: Dialect): Readonly<
   return {
     page: { sql: `${select} (select * from (${found}) as groups$${orderBy} ${dialect.limit}) as page$${orderBy}` },
     count: { sql: `select count(*) from (${count}) as groups$` },
+    greatest: {
+      sql: greatestIdentifier(
+        type,
+        filters,
+        [...keys, ...measures].flatMap(({ path = [] }) => path),
+        dialect.quote,
+      ),
+    },
   };
 }

@@ -10,10 +10,18 @@ import { digestOf } from '../../query/paging.ts';
 import { ownFields } from '../../query/paths.ts';
 import { MAX_GROUPS } from '../../query/summary.ts';
 import type { Dialect } from '../dialect.ts';
-import { type Awaitable, COPIES_OF_TEXT, type Driver, type Reader, type Row, type Snapshot } from '../driver.ts';
+import {
+  type Awaitable,
+  COPIES_OF_TEXT,
+  type Driver,
+  type Reader,
+  type Row,
+  type Snapshot,
+  type Statement,
+} from '../driver.ts';
 import type { Page, Store, Summary } from '../store.ts';
 import { valuesOf } from './conditions.ts';
-import { isHeavy } from './heaviness.ts';
+import { isHeavy, MAX_SMALL_ROWS } from './heaviness.ts';
 import { compileList, compileSummary, LONG_MARK, MAX_BRIEF_BYTES, shapeOf, shapeOfSummary } from './lists.ts';
 import {
   createDeepLimit,
@@ -90,13 +98,14 @@ export function createReads(driver: Driver): Reads {
 
   const totalsNow = rememberedTotals(driver.version);
 
+  const isAbove = async (most: number, { greatest }: { readonly greatest: Statement }): Promise<boolean> =>
+    !isSqlite || Number(await driver.value(greatest, [])) > most;
+
   /** Whether a list takes too long to be read between requests. */
-  const isLong = async ({ isHeavy: heavy, list, keys }: BoundList, count: CountMode): Promise<boolean> =>
-    heavy ||
-    (count === 'exact' &&
-      driver.mostCounted < Infinity &&
-      !totalsNow().has(keys.exact) &&
-      Number(await driver.value(list.newest, [])) > driver.mostCounted);
+  async function isLong({ isHeavy: heavy, list, keys }: BoundList, count: CountMode): Promise<boolean> {
+    if (heavy) return isAbove(MAX_SMALL_ROWS, list);
+    return isSqlite && count === 'exact' && !totalsNow().has(keys.exact) && isAbove(driver.mostCounted, list);
+  }
 
   async function record(
     reader: Reader,
@@ -254,7 +263,7 @@ export function createReads(driver: Driver): Reads {
       return found;
     },
     found: async (query, caller = NO_CLIENT) => {
-      const read = boundOf(query).isHeavy ? driver.scan : driver.read;
+      const read = (await isLong(boundOf(query), 'none')) ? driver.scan : driver.read;
       return read((reader) => identifiers(reader, query), caller, true);
     },
     among: (reader, query, some) =>
@@ -264,12 +273,12 @@ export function createReads(driver: Driver): Reads {
         limit: some.length,
       }),
     shown: createFindViewRows(dialect),
-    summary: async (query, count, caller = NO_CLIENT) =>
-      driver.scan(
-        (reader) => readGroups(reader, query, count, caller),
-        caller,
-        query.limit === undefined || count === 'none',
-      ),
+    summary: async (query, count, caller = NO_CLIENT) => {
+      const summary = summaries(shapeOfSummary(query), query);
+      const read = (await isAbove(MAX_SMALL_ROWS, summary)) ? driver.scan : driver.read;
+      const isSingle = query.limit === undefined || count === 'none';
+      return read((reader) => readGroups(reader, query, count, caller), caller, isSingle);
+    },
     // On SQLite, this reads a record without a promise, which would cost a tenth of the request.
     get: (view, identifier, caller = NO_CLIENT) => {
       const quick = quickViewOf(view);

@@ -1,5 +1,5 @@
 /** Opens connections to an SQLite file. Each prepares a statement once. */
-import { statSync, utimesSync } from 'node:fs';
+import { realpathSync, statSync, utimesSync } from 'node:fs';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import type { SqlValue } from '../../field-types/field-type.ts';
@@ -133,16 +133,39 @@ export function rollBack({ database, command }: SqliteConnection): void {
   }
 }
 
+const inodeOf = (file: string): bigint | undefined => statSync(file, { bigint: true, throwIfNoEntry: false })?.ino;
+
+/** A check costs a tenth of reading a record: reads share one for so long. */
+const PLACE_CHECK_MS = 5;
+
+/**
+ * Returns whether the file and its log are where they were opened. A removed, moved or replaced file would still accept
+ * writes, but no other process, and no later one, would see them.
+ */
+export function watchPlace(file: string): () => boolean {
+  const real = realpathSync(file);
+  const inodes = (): string => [file, `${real}-wal`, `${real}-shm`].map(inodeOf).join();
+  const atStart = inodes();
+  return () => inodes() === atStart;
+}
+
 const VERSION: Statement = { sql: 'pragma data_version' };
 
-/** Reads of one event-loop turn share a snapshot: beginning and ending it costs as much as reading a record. `before` may throw. */
-export function createTurnReader(connection: SqliteConnection, before: () => void) {
+/** Reads of one event-loop turn share a snapshot: beginning and ending it costs as much as reading a record. */
+export function createTurnReader(connection: SqliteConnection, isInPlace: () => boolean) {
   let open = false;
   let version: unknown;
+  let checkedAt = -Infinity;
+
+  function requirePlace(): void {
+    if (performance.now() - checkedAt < PLACE_CHECK_MS) return;
+    if (!isInPlace()) throw unavailable('moved');
+    checkedAt = performance.now();
+  }
 
   function begin(): void {
     if (open) return;
-    before();
+    requirePlace();
     // A snapshot that failed to end would return old records.
     if (connection.database.inTransaction) connection.command(ROLLBACK);
     connection.command(BEGIN);
@@ -172,6 +195,7 @@ export function createTurnReader(connection: SqliteConnection, before: () => voi
     get: within(connection.get),
     value: within(connection.value),
     column: within(connection.column),
+    requirePlace,
     /** Ends the snapshot, so that later reads see new commits, and a checkpoint can copy the log. */
     refresh: end,
     /** Changes after each commit of any process. */

@@ -12,9 +12,15 @@ import {
   type Statement,
   UNLIMITED,
 } from '../driver.ts';
-import { unavailable } from '../unavailable.ts';
 import { refuseInUse } from './backup.ts';
-import { connect, createTurnReader, type OnPiece, openLightList, type SqliteConnection } from './connection.ts';
+import {
+  connect,
+  createTurnReader,
+  type OnPiece,
+  openLightList,
+  type SqliteConnection,
+  watchPlace,
+} from './connection.ts';
 import { sqliteDialect } from './dialect.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { define, migrate, dryRun, waitingForFile } from './migrate.ts';
@@ -34,22 +40,6 @@ const EXISTING_NAMES: Statement = {
 
 const PING: Statement = { sql: 'select 1 from sqlite_schema' };
 
-const inodeOf = (file: string): bigint | undefined => statSync(file, { bigint: true, throwIfNoEntry: false })?.ino;
-
-/** A check costs a tenth of reading a record: reads share one for so long. */
-const PLACE_CHECK_MS = 5;
-
-/**
- * Returns whether the file and its log are where they were opened. A removed, moved or replaced file would still accept
- * writes, but no other process, and no later one, would see them.
- */
-function watchPlace(file: string): () => boolean {
-  const real = realpathSync(file);
-  const inodes = (): string => [file, `${real}-wal`, `${real}-shm`].map(inodeOf).join();
-  const atStart = inodes();
-  return () => inodes() === atStart;
-}
-
 export function openSqlite(
   file: string,
   { statementTimeout, maxStreams = MAX_STREAMS, serves = false }: DriverOptions = UNLIMITED,
@@ -58,13 +48,7 @@ export function openSqlite(
   const lock = serves ? lockService(file) : undefined;
   const readings = openForReading(file, writer);
   const isInPlace = watchPlace(file);
-  let checkedAt = -Infinity;
-  const requirePlace = (): void => {
-    if (performance.now() - checkedAt < PLACE_CHECK_MS) return;
-    if (!isInPlace()) throw unavailable('moved');
-    checkedAt = performance.now();
-  };
-  const reader = createTurnReader(readings, requirePlace);
+  const reader = createTurnReader(readings, isInPlace);
   const readers = createReaders(file, statementTimeout);
   const lightLists = new Set<Snapshot>();
   const commits = createGroupCommit(writer, reader.refresh, isInPlace);
@@ -101,7 +85,7 @@ export function openSqlite(
     abandonMigration: async () => false,
     dryRun: (migration) => dryRun(readings, migration),
     scan: async (work, caller) => {
-      requirePlace();
+      reader.requirePlace();
       const snapshot = readers.snapshot(caller, () => undefined);
       try {
         return await work(snapshot);
@@ -110,11 +94,10 @@ export function openSqlite(
       }
     },
     ping: () => {
-      requirePlace();
       reader.value(PING, []);
     },
     snapshot: (caller = NO_CLIENT, heavy = true) => {
-      requirePlace();
+      reader.requirePlace();
       if (heavy) return readers.snapshot(caller, holding(caller));
       const list = openLightList(file, holding(caller));
       lightLists.add(list);
