@@ -42,11 +42,11 @@ export function createFileServer(sendPage: HostSteps['sendPage']) {
   }
 
   /** `source`: sent if the file has not been built. */
-  return (name: string, cacheControl: string, source?: string): RequestHandler =>
+  return (name: string, cacheControl: string, source?: () => string): RequestHandler =>
     async (request, response, next) => {
       const coding = acceptedCoding(request.get('accept-encoding'));
       const built = await load(join(BUILT, name + (coding === undefined ? '' : EXTENSIONS[coding])));
-      const file = built ?? (source === undefined ? undefined : await load(source));
+      const file = built ?? (source === undefined ? undefined : await load(source()));
       if (file === undefined) return next('route');
       const { content, tag } = file;
       const headers = {

@@ -124,7 +124,12 @@ export function createPages(
     ...(guarded ? ['token.js'] : []),
     ...Object.keys(ASSETS),
   ];
-  for (const name of files) serve(pages, `/docs/${name}`, serveFile(`pages/${name}`, 'no-cache', sourceOf(name)));
+  for (const name of files)
+    serve(
+      pages,
+      `/docs/${name}`,
+      serveFile(`pages/${name}`, 'no-cache', () => sourceOf(name)),
+    );
   if (options.studio) {
     const demandToken: RequestHandler = (request, _, next) => next(void clients().of(request));
     const textFor = async (request: Request): Promise<string> => {
