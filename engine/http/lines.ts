@@ -16,6 +16,7 @@ import { relationsFor, type Rights } from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';
 import { CSV_TYPE, NDJSON_TYPE } from '../operations/table.ts';
 import {
+  batchLimits,
   type Body,
   type BodyLimits,
   bodyReading,
@@ -102,7 +103,7 @@ class LineReader {
 }
 
 export function readNdjson(text: string, type: RecordType, limits: BodyLimits): Body {
-  const reader = new LineReader(limits);
+  const reader = new LineReader(batchLimits(type, limits));
   for (const [index, content] of text.split('\n').entries()) {
     if (content.trim() === '') continue;
     let record: Pick<ParsedRecord, 'body' | 'tag'> = { body: {}, tag: undefined };
@@ -269,7 +270,7 @@ const misplaced = (line: number, what: string): Problem => invalidCsv(line, `The
 export function readCsv(text: string, asked: RecordType, limits: BodyLimits, rights: Rights): Body {
   const type = { ...asked, relations: relationsFor(rights, asked) };
   const columns = columnsOf(type, limits);
-  const reader = new LineReader(limits);
+  const reader = new LineReader(batchLimits(type, limits));
   const most = columns.size + MAX_ERRORS;
   const rows = rowsOf(text, most);
   const head = rows.next();

@@ -83,8 +83,20 @@ function stringified(value: unknown, replacer: (key: string, value: unknown) => 
   }
 }
 
+/** Each of the records that a body may have brings the keys of its type. */
+export const batchLimits = ({ fields, relations }: RecordType, limits: BodyLimits): BodyLimits => ({
+  ...limits,
+  bodyKeys: limits.bodyKeys + limits.batchLimit * (fields.size + relations.size + OWN_KEYS),
+});
+
+/** The identifier and ITEM_TAG. */
+const OWN_KEYS = 2;
+
+const ARRAY = /^\s*\[/;
+
 export function readBody(text: string, shape: BodyShape, type: RecordType, limits: BodyLimits): Body {
-  const { value, raw, faults } = readJson(text, { limits, ...bodyReading(type) });
+  const own = shape !== 'record' && ARRAY.test(text) ? batchLimits(type, limits) : limits;
+  const { value, raw, faults } = readJson(text, { limits: own, ...bodyReading(type) });
   if (isObject(value) && shape !== 'records')
     return { records: [{ body: value, pointer: '', tag: undefined }], isArray: false, raw, faults };
   if (!Array.isArray(value) || shape === 'record') {
