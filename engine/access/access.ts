@@ -6,7 +6,7 @@ import { followSettled } from '../files.ts';
 import { memoized } from '../memo.ts';
 import { Problem, reasonOf, StartError } from '../problem.ts';
 import type { Settings } from '../settings/settings.ts';
-import { type Grant, grantOf, parseGrants } from './tokens.ts';
+import { type Grant, grantOf, type Grants, grantsByHash, parseGrants } from './tokens.ts';
 
 export interface Access {
   /** Throws `unauthorized`. */
@@ -40,9 +40,9 @@ export function openAccess({ tokens, tokensFile: file }: AccessSettings, reports
   const text = file === '' ? undefined : readTokens(file, unreadable);
   const { grants: first, faults: wrong } = parsed(text);
   if (wrong.length > 0) throw new StartError(wrong.join('; '));
-  let grants = first;
-  reports.granted(grants);
-  if (grants.length === 0)
+  let grants = grantsByHash(first);
+  reports.granted(first);
+  if (first.length === 0)
     reports.refused([
       `${file === '' ? 'TOKENS has' : `TOKENS_FILE is "${file}", which has`} no tokens: nobody has access`,
     ]);
@@ -75,9 +75,9 @@ export function openAccess({ tokens, tokensFile: file }: AccessSettings, reports
       return undefined;
     });
     const { grants: now, faults } = parsed(found);
-    grants = now;
-    reports.granted(grants);
-    reports.changed(grants);
+    grants = grantsByHash(now);
+    reports.granted(now);
+    reports.changed(now);
     if (unread.length + faults.length > 0) reports.refused([...unread, ...faults]);
   }
 }
@@ -90,7 +90,7 @@ function readTokens(file: string, unreadable: string): string {
   }
 }
 
-function identified(header: string | undefined, grants: readonly Grant[]): Grant | Problem {
+function identified(header: string | undefined, grants: Grants): Grant | Problem {
   if (header === undefined) return unauthorized('This request needs a token: Authorization: Bearer TOKEN', 'Bearer');
   // Another scheme counts as no credentials (RFC 6750, 3): the client keeps its token.
   if (!BEARER_SCHEME.test(header))

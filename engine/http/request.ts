@@ -235,7 +235,7 @@ export function contentReader({ bodyLimit: limit }: Pick<Settings, 'bodyLimit'>,
     if (!isTaken && !isChunked(request)) throw unexpected(request);
     if (isTaken) requireBodyType(request, accepted);
     if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
-    const content = parsedInFront(request) ?? (await readBytes(request, caller, limit));
+    const content = parsedInFront(request) ?? (await readBytes(request, caller, limit, budget));
     if (isTaken && content === NO_CONTENT)
       throw invalidJson('Other middleware has read the body before; mount the handler of the records in front of it');
     if (!isTaken && ('parsed' in content || content.length > 0)) throw unexpected(request);
@@ -295,15 +295,15 @@ async function afterWork(): Promise<void> {
 }
 
 /** Copies the chunks into one buffer: as objects, small chunks would take more memory than their bytes. */
-async function readBytes(request: IncomingMessage, caller: Caller, limit: number): Promise<Buffer> {
+async function readBytes(request: IncomingMessage, caller: Caller, limit: number, budget: Budget): Promise<Buffer> {
   let held: Buffer = NO_CONTENT;
   let size = 0;
-  await eachChunk(request, (chunk) => {
+  await eachChunk(request, budget, (chunk, share) => {
     const needed = size + chunk.length;
     if (needed > limit) throw tooLarge(limit);
     if (needed > held.length) {
       const larger = size === 0 ? chunk : Buffer.allocUnsafeSlow(Math.min(limit, Math.max(needed, 2 * held.length)));
-      caller.take(larger.length - held.length);
+      share.grow(larger.length - held.length);
       held.copy(larger);
       held = larger;
     }
@@ -311,23 +311,35 @@ async function readBytes(request: IncomingMessage, caller: Caller, limit: number
     size = needed;
   });
   const bytes = held.subarray(0, size);
-  caller.take(BYTE_COST * size);
+  caller.take(held.length + BYTE_COST * size);
   if (size > LONG_BODY) await ownTurn(caller);
   // If the operation runs again, `parsedInFront` finds the body here.
   Object.assign(request, { body: bytes });
   return bytes;
 }
 
-/** Rejects with what `onChunk` throws, or with CallerGone if the client leaves. */
-function eachChunk(request: IncomingMessage, onChunk: (chunk: Buffer) => void): Promise<void> {
+const tooSlow = (): Problem =>
+  new Problem('overloaded', 'The body arrived too slowly while others needed its memory; try again in a second');
+
+/**
+ * Rejects with what `onChunk` throws, or with CallerGone if the client leaves. Where memory is short, the bodies that
+ * have been arriving longest make room.
+ */
+function eachChunk(
+  request: IncomingMessage,
+  budget: Budget,
+  onChunk: (chunk: Buffer, share: Share) => void,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     const settle = (outcome: () => void): void => {
       request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
+      share.release();
       outcome();
     };
+    const share = budget.take(0, () => settle(() => reject(tooSlow())));
     const onData = (chunk: Buffer): void => {
       try {
-        onChunk(chunk);
+        onChunk(chunk, share);
       } catch (error) {
         settle(() => reject(error));
       }

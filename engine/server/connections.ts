@@ -26,7 +26,7 @@ interface Connection {
   error: ClientError | undefined;
 }
 
-/** Closes the longest idle connection if there are more than `most`. */
+/** If there are more than `most` connections, closes the longest idle one, else the one whose body has been arriving longest. */
 export function serveConnections(
   server: Server,
   serve: RequestListener,
@@ -37,6 +37,8 @@ export function serveConnections(
   const connections = new Map<Duplex, Connection>();
   /** The longest idle first. */
   const idle = new Set<Socket>();
+  /** Those whose request is being served, or has been refused, before its body is complete; the longest first. */
+  const arriving = new Set<Socket>();
   /** Connections whose requests are served together at the end of a turn, for warm CPU caches. */
   const arrived: Connection[] = [];
   /** Chunks received in this turn. */
@@ -55,7 +57,8 @@ export function serveConnections(
       if (!mayRead(connection)) socket.pause();
     });
     if (connections.size <= most) return;
-    const [longest = socket] = idle;
+    // The new connection is the last one in `idle`.
+    const [longest = socket] = idle.size === 1 && arriving.size > 0 ? arriving : idle;
     forget(longest);
     longest.destroy();
   });
@@ -63,6 +66,7 @@ export function serveConnections(
   function forget(socket: Socket): void {
     connections.delete(socket);
     idle.delete(socket);
+    arriving.delete(socket);
   }
 
   function receive(request: IncomingMessage, response: ServerResponse): void {
@@ -102,6 +106,10 @@ export function serveConnections(
     share?.release();
     connection.current = response;
     if (mayRead(connection)) socket.resume();
+    if (!request.complete) {
+      arriving.add(socket);
+      request.once('end', () => arriving.delete(socket));
+    }
     response.once('close', () => {
       connection.current = undefined;
       if (waiting.length > 0) serveSoon(connection);

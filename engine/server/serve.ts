@@ -44,19 +44,19 @@ export function announcement(msg: string, url: string, { studio }: Settings, isT
   return [msg, ...Object.entries(pages).map(([name, address]) => `${name}: ${address}`)].join('\n');
 }
 
-/** Requests per minute if other machines can connect: too few for guessing tokens. */
+/** Requests per minute if others than this machine can connect, maybe through a proxy: too few for guessing tokens. */
 const OPEN_RATE = 1200;
 
 /** Resolves automatic `rateLimit` and `allowedHosts`. Throws a StartError if strangers could write. */
 export function forHost(settings: Settings): Settings {
-  const { host, rateLimit, allowedHosts } = settings;
+  const { host, rateLimit, allowedHosts, trustedProxies } = settings;
   const isOpen = !isGuarded(settings);
-  const [opening] = isOpen ? openings(settings) : [];
-  if (opening !== undefined)
+  const [opening] = openings(settings);
+  if (isOpen && opening !== undefined)
     throw new StartError(
       `${opening}, and there are no tokens: anybody could read and write. Make one with "records token NAME --write '*'" and put its line into TOKENS or TOKENS_FILE, or serve this machine alone`,
     );
-  const usualRate = LOOPBACK.test(host) ? Infinity : OPEN_RATE;
+  const usualRate = opening === undefined && trustedProxies.length === 0 ? Infinity : OPEN_RATE;
   return {
     ...settings,
     rateLimit: rateLimit === AUTO_RATE ? usualRate : rateLimit,

@@ -451,6 +451,31 @@ describe('without tokens, what a page of another site asks for is refused', () =
   });
 });
 
+test.each([
+  [{}, Infinity],
+  [{ PUBLIC_URL: 'http://localhost:8080' }, Infinity],
+  [{ HOST: '0.0.0.0' }, 1200],
+  [{ TRUSTED_PROXIES: '127.0.0.1' }, 1200],
+  [{ TRUSTED_PROXIES: '127.0.0.1', PUBLIC_URL: 'https://shop.example/records' }, 1200],
+  [{ PUBLIC_URL: 'https://shop.example' }, 1200],
+  [{ ALLOWED_HOSTS: 'shop.example' }, 1200],
+  [{ TRUSTED_PROXIES: '127.0.0.1', RATE_LIMIT: 'off' }, Infinity],
+  [{ RATE_LIMIT: '7' }, 7],
+])('RATE_LIMIT with tokens and %j: %d', (environment, expected) => {
+  expect(forHost({ ...readSettings(environment), tokens: lineOf('root') }).rateLimit).toBe(expected);
+});
+
+test('a token among thousands is found, and one that differs in its last character is not', async () => {
+  const all = Array.from({ length: 5000 }, createToken);
+  const lines = all.map((token, index) => tokenLine({ name: `t${index}`, read: 'all', write: new Set() }, token));
+  await using own = await startTestServer({ schemaDirectory: SCHEMA, settings: { tokens: lines.join('\n') } });
+  const status = async (token = ''): Promise<number> =>
+    (await exchange(own.url, 'GET /api/memos', { headers: { authorization: `Bearer ${token}` } })).status;
+  const [first = '', last] = [all[0], all.at(-1)];
+  const other = first.slice(0, -1) + (first.endsWith('A') ? 'B' : 'A');
+  expect([await status(first), await status(last), await status(other)]).toEqual([200, 200, 401]);
+});
+
 test('records token makes one that works', async () => {
   const print = jest.spyOn(console, 'log').mockImplementation();
   process.env['SCHEMA_DIR'] = SCHEMA;

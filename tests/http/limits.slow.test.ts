@@ -7,6 +7,7 @@ import { readSettings } from '../../engine/settings/settings.ts';
 import { createAddressOf } from '../../engine/edge/admission.ts';
 import { listen } from '../../engine/server/listener.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
+import { until } from '../support/leaving.ts';
 import { dial, raw, statusesOf } from '../support/raw.ts';
 import { startTestServer, type TestServer, useServer } from '../support/server.ts';
 import { rowsOf } from '../support/table.ts';
@@ -271,12 +272,45 @@ describe('of more connections than MEMORY_LIMIT has room for, the one that has w
     expect([again.closed, unanswered.closed]).toEqual([false, false]);
   });
 
-  test('if none waits, the new one', async () => {
-    for (let opened = 0; opened < MOST; opened += 1) await open(UNFINISHED);
-    const late = await open('');
-    await once(late, 'close');
-    expect(sockets.map((socket) => socket.closed)).toEqual([false, false, false, false, true]);
+  test.each([
+    ['the one whose body has been arriving longest', UNFINISHED],
+    ['the same where it has been refused', UNFINISHED.replace('POST', 'PUT').replace('Expect: 100-continue\r\n', '')],
+  ])('if none waits, %s', async (_, unfinished) => {
+    for (let opened = 0; opened < MOST; opened += 1) {
+      const socket = await open(unfinished);
+      if (unfinished !== UNFINISHED) await once(socket, 'data');
+    }
+    const isClosed = once(sockets[0] as Socket, 'close');
+    await live(await open(LIVE));
+    await isClosed;
+    expect(sockets.map((socket) => socket.closed)).toEqual([true, false, false, false, false]);
   });
+});
+
+test('bodies that arrive slowly make room for others, the one that has been arriving longest first', async () => {
+  const settings = { memoryLimit: 2 * 1024 ** 2, bodyLimit: 250_000 };
+  await using own = await startTestServer({ schemaDirectory: SCHEMA, settings });
+  const answered: number[] = [];
+  const sockets: Socket[] = [];
+  for (const index of list(12)) {
+    const socket = await dial(own.url);
+    sockets.push(socket);
+    socket.once('data', (text: string) => {
+      expect([statusesOf(text), text]).toEqual([[503], expect.stringContaining('urn:problem:overloaded')]);
+      answered.push(index);
+    });
+    socket.write(`${POST}Content-Length: 240000\r\n\r\n{"name":"${'x'.repeat(200_000)}`);
+    const [before, refused] = [own.budget.used, answered.length];
+    await until(() => own.budget.used !== before || answered.length > refused);
+  }
+  for (const _ of list(10)) {
+    const body = JSON.stringify({ name: 'x'.repeat(20_000) });
+    expect((await exchange(own.url, 'POST /api/gadgets', { headers: HEADERS, body })).status).not.toBe(503);
+  }
+  expect(answered.length).toBeGreaterThan(0);
+  expect(answered).toEqual(list(answered.length));
+  for (const socket of sockets) socket.destroy();
+  await until(() => own.budget.used === 0);
 });
 
 test('of 3,000 pipelined requests, one is served at a time, in order, and nothing behind a response that closes', async () => {
@@ -301,4 +335,30 @@ test('of 3,000 pipelined requests, one is served at a time, in order, and nothin
   expect(statusesOf(text)).toHaveLength(3000);
   expect(served).toEqual(list(3000).map((at) => `/${at}`));
   expect([most, budget.used]).toEqual([1, 0]);
+});
+
+describe('the limit on keys grows with the records that a body may have', () => {
+  const FIELDS = list(40).map((index) => `field_${index}`);
+  const wide = useServer({
+    files: { 'wide.yaml': `type: Wide\nfields:\n${FIELDS.map((name) => `  ${name}: { type: integer }\n`).join('')}` },
+  });
+  const record = JSON.stringify(Object.fromEntries(FIELDS.map((name, index) => [name, index])));
+  const cells = FIELDS.map((_, index) => index).join();
+  const records = (between: string, text = record): string => Array<string>(1000).fill(text).join(between);
+
+  test.each([
+    ['application/json', `[${records(',')}]`],
+    ['application/json', ` \n[${records(',\n')}]`],
+    ['application/x-ndjson', records('\n')],
+    ['text/csv', `${FIELDS.join()}\n${records('\n', cells)}`],
+  ])('%s, %#', async (type, body) => {
+    const headers = { 'content-type': type, prefer: 'return=minimal' };
+    expect((await exchange(wide.url, 'POST /api/wides', { headers, body })).status).toBe(201);
+  });
+
+  test('but not for one record', async () => {
+    const body = JSON.stringify(Object.fromEntries(list(20_001).map((index) => [index, 1])));
+    const { status, text } = await exchange(wide.url, 'POST /api/wides', { headers: HEADERS, body });
+    expect([status, text]).toEqual([413, expect.stringContaining('more than 20000 keys')]);
+  });
 });
