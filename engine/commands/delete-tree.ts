@@ -42,7 +42,7 @@ export async function deleteTree(
   const reading = sessionOf(onlyReading(driver), unlocked);
   const refusal: Refusal = () => new Problem('too-many-rows', TOO_DEEP);
   const walk = walkCascade(reading, [root], UNLIMITED_ROWS, refusal);
-  const { trees, unlinked, pairs } = await walk.catch((error: unknown) => {
+  const { levels, unlinked, pairs } = await walk.catch((error: unknown) => {
     const [fault] = error instanceof Problem ? error.errors : [];
     throw fault ? new StartError(`${fault.message}, and does not go with it: delete it first, or unlink it`) : error;
   });
@@ -74,7 +74,6 @@ export async function deleteTree(
       const { filled, linksIn } = session.tables.of(below);
       return session.writer.run(linksIn(reference.column).cut, [...stampValues(session, filled), still]);
     });
-  const levels = trees.flatMap((tree) => tree.levels);
   const going = goingIn(levels);
   try {
     for (const { type: below, identifiers, via } of levels.toReversed())

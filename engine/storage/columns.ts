@@ -68,12 +68,12 @@ export function heldOperand(field: Field, dialect: DialectName, value: Exclude<S
   return field.folded === undefined ? plain : foldedText(plain);
 }
 
-export const foldedText = (value: SqlValue): SqlValue => (typeof value === 'string' ? folded(value) : value);
+export const foldedText = <V>(value: V): V | string => (typeof value === 'string' ? folded(value) : value);
 
 /** Adds the case-folded columns; `folded` maps a text column to its case-folded column. */
-export const withFolded = (
+export const withFolded = <V>(
   table: { readonly folded: ReadonlyMap<string, string> },
-  changes: readonly (readonly [column: string, value: SqlValue])[],
+  changes: readonly (readonly [column: string, value: SqlValue | V])[],
 ): typeof changes =>
   table.folded.size === 0
     ? changes

@@ -238,13 +238,14 @@ async function planned(path: string, body: unknown): Promise<string> {
       const session = createSession({ writer, tables, dialect: driver.dialect.name, stamp, records: items });
       if (isDeleted !== undefined) {
         const deletion = { type, identifiers: [Number(id)], pointer: '' };
-        return printPlan(await planDeletion(session, deletion, 1000, () => new Problem('too-many-rows', '')));
+        const { plan } = await planDeletion(session, deletion, 1000, () => new Problem('too-many-rows', ''));
+        return printPlan(plan);
       }
       await lockNamed(session, type, items);
       const roots = await resolveBody(session, type);
       checkBody(session);
       requireFound(session, roots);
-      return printPlan(await planWrite(session));
+      return printPlan(await planWrite(session, roots));
     }, NO_CLIENT);
   return work().catch((error: unknown) => {
     if (error instanceof Problem) return `refused: ${error.message}`;

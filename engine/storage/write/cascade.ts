@@ -4,6 +4,7 @@ import { can, relationsFor, type Rights } from '../../model/rights.ts';
 import { type Fault, faultyRequest, MAX_ERRORS, Problem } from '../../problem.ts';
 import { ConstraintError } from '../driver.ts';
 import { inTheWay } from './conflicts.ts';
+import type { RowChange } from './change.ts';
 import { type RecordSet, storedValue, type WriteSession } from './session.ts';
 import { MOST_LISTED } from './tables.ts';
 
@@ -18,6 +19,8 @@ interface Rows {
 }
 
 interface Level extends Rows {
+  /** Of the deletion that leads to it. */
+  readonly pointer: string;
   /** Whether its records, or the links that lead to them, include what the token may not read: no response names them. */
   readonly isHidden: boolean;
   readonly via?: Below;
@@ -33,14 +36,9 @@ export interface Deletion extends Rows {
   readonly pointer: string;
 }
 
-/** The first level has the records that a deletion names; each further level, the records that cascade from above. */
-interface Tree {
-  readonly pointer: string;
-  readonly levels: Level[];
-}
-
 export interface Cascade {
-  readonly trees: Tree[];
+  /** Of each deletion first the records that it names, then level by level those that cascade from above. */
+  readonly levels: Level[];
   readonly unlinked: (Unlinked & { readonly via: Below })[];
   /** Join table rows that are deleted with the records in `column`. */
   readonly pairs: {
@@ -85,7 +83,7 @@ export async function walkCascade(
   mostAffected = most,
 ): Promise<Cascade> {
   const { writer, tables, rights, gone } = session;
-  const cascade: Cascade = { trees: [], unlinked: [], pairs: [], rows: 0, affected: 0 };
+  const cascade: Cascade = { levels: [], unlinked: [], pairs: [], rows: 0, affected: 0 };
   const cut: RecordSet = new Map();
   const seen = new Set<string>();
   const left = (known: number): number => most - cascade.rows + 1 + known;
@@ -98,8 +96,7 @@ export async function walkCascade(
         throw refusal(deletion, isHidden ? HIDDEN : through, cascade.affected);
     };
     count(identifiers.length, '', false);
-    const levels: Level[] = [{ type, identifiers: added(gone, type, identifiers), isHidden: false }];
-    cascade.trees.push({ pointer, levels });
+    const levels: Level[] = [{ type, identifiers: added(gone, type, identifiers), pointer, isHidden: false }];
     // Hidden paths are walked last: what a visible path leads to as well is not hidden.
     const hidden: Level[] = [];
     for (const above of both(levels, hidden)) {
@@ -123,7 +120,7 @@ export async function walkCascade(
         if (!cascades && found.length > 0)
           cascade.unlinked.push({ type: child, reference, identifiers: found, via, isHidden });
         if (cascades && fresh.length > 0)
-          (isHidden ? hidden : levels).push({ type: child, identifiers: fresh, isHidden, through, via });
+          (isHidden ? hidden : levels).push({ type: child, identifiers: fresh, pointer, isHidden, through, via });
       }
       for (const [table, column] of tables.joinsOf(above.type)) {
         // Deleting both records of a pair finds it twice.
@@ -138,6 +135,7 @@ export async function walkCascade(
       }
     }
     levels.push(...hidden);
+    for (const level of levels) cascade.levels.push(level);
     await refuseRestricted(session, levels, pointer);
   }
   return cascade;
@@ -211,30 +209,34 @@ export function tooManyRows(
 export const TOO_DEEP =
   'More records are deleted within each other than one step can delete: let an operator remove them with "records delete TYPE ID --chunked"';
 
-/** Deletes the lowest level first, since ON DELETE CASCADE could nest too deep, or meet a restriction too early. */
-export async function removeTree(session: WriteSession, { levels, pointer }: Tree): Promise<void> {
-  const going = goingIn(levels);
-  try {
-    for (const level of levels.toReversed()) {
+/** Deletes levels of rows, the lowest first. */
+export async function removeRows(session: Deleting, deletions: readonly RowChange[]): Promise<void> {
+  const levels = deletions.map(({ type, rows, at }) => ({ type, identifiers: rows as readonly number[], pointer: at }));
+  const going = goingIn(levels.toReversed());
+  for (const level of levels)
+    try {
       await cutWithin(session, level, going);
       await removeLevel(session, level);
+    } catch (error) {
+      if (!(error instanceof ConstraintError)) throw error;
+      const { pointer } = level;
+      if (error.kind === 'reference') {
+        const { type, identifiers } = levels.findLast((one) => one.pointer === pointer) ?? level;
+        const known = `${type.name} ${identifiers.slice(0, MOST_LISTED).join(', ')}`;
+        throw new Problem('restrict-conflict', `Records of newer descriptors, or rows of others, refer to ${known}`);
+      }
+      throw new Problem('too-many-rows', TOO_DEEP, { errors: [{ pointer, code: 'too-many-rows', message: TOO_DEEP }] });
     }
-  } catch (error) {
-    if (!(error instanceof ConstraintError)) throw error;
-    if (error.kind === 'reference') {
-      const known = `${levels[0]?.type.name ?? ''} ${levels[0]?.identifiers.slice(0, MOST_LISTED).join(', ') ?? ''}`;
-      throw new Problem('restrict-conflict', `Records of newer descriptors, or rows of others, refer to ${known}`);
-    }
-    throw new Problem('too-many-rows', TOO_DEEP, { errors: [{ pointer, code: 'too-many-rows', message: TOO_DEEP }] });
-  }
 }
 
-export const removeLevel = async ({ writer, tables }: WriteSession, { type, identifiers }: Rows) =>
+type Deleting = Pick<WriteSession, 'writer' | 'tables' | 'writeRows'>;
+
+export const removeLevel = async ({ writer, tables }: Deleting, { type, identifiers }: Rows) =>
   identifiers.length === 0 ? { changes: 0 } : writer.run(tables.of(type).remove, [JSON.stringify(identifiers)]);
 
 type Going = ReadonlyMap<RecordType, ReadonlySet<number>>;
 
-export const goingIn = (levels: readonly Level[]): Going =>
+export const goingIn = (levels: readonly Rows[]): Going =>
   new Map(
     [...Map.groupBy(levels, ({ type }) => type)].map(([type, some]) => [
       type,
@@ -243,7 +245,7 @@ export const goingIn = (levels: readonly Level[]): Going =>
   );
 
 /** Cuts links to a level from records deleted later: to null, or if required, to the record deleted last. */
-export async function cutWithin({ writer, tables, writeRows }: WriteSession, level: Rows, going: Going): Promise<void> {
+export async function cutWithin({ writer, tables, writeRows }: Deleting, level: Rows, going: Going): Promise<void> {
   const [first = null] = going.get(level.type) ?? [];
   for (const { type, reference } of level.type.referrers) {
     if (reference.onDelete === 'setNull' || !going.has(type)) continue;

@@ -4,11 +4,10 @@ import { escapeStep } from '../../json/json.ts';
 import { memoized } from '../../memo.ts';
 import { type Field, type RecordType, type Relation, uniqueIndexes, type UniqueMembers } from '../../model/model.ts';
 import { can, canFollow, type Rights } from '../../model/rights.ts';
-import { faultyRequest, type Fault, MAX_ERRORS, Problem, type RecordName } from '../../problem.ts';
-import { columnOf, encode, heldOperand } from '../columns.ts';
+import { faultyRequest, type Fault, MAX_ERRORS, type Problem, type RecordName } from '../../problem.ts';
+import { type Column, columnOf, encode, heldOperand } from '../columns.ts';
 import type { Values, Writer } from '../driver.ts';
 import {
-  type Assigned,
   isNode,
   isReplaced,
   keptNodes,
@@ -34,22 +33,6 @@ export async function refuseConflicts(session: WriteSession): Promise<void> {
         if (!ofNode.some((other) => implies(other, held))) faults.push(...faultOf(session, held));
   }
   throwInOrder(session, 'unique-conflict', faults);
-}
-
-/** Reports the longest value of the index, or of all indexes if its name is unknown. */
-export function tooLongForIndex(nodes: readonly Node[], name: string | undefined): Problem {
-  const assigned = nodes.flatMap((node) => {
-    const named = node.type.indexes.filter((index) => index.name === name);
-    const members = (named.length > 0 ? named : node.type.indexes).flatMap((index) => index.members);
-    return members.flatMap((member) => node.assigned.get(columnOf(member)) ?? []);
-  });
-  const lengthOf = ({ value }: Assigned): number => (typeof value === 'string' ? value.length : 0);
-  const pointer = assigned.toSorted((a, b) => lengthOf(b) - lengthOf(a))[0]?.pointer;
-  const message =
-    'The value is too long for an index of the database, which holds about 2,700 bytes; send a shorter one';
-  return pointer === undefined
-    ? new Problem('invalid-body', message)
-    : faultyRequest('invalid-body', [{ pointer, code: 'too-long', message }]);
 }
 
 async function takenIdentifiers({ made, gone, writer, rights }: WriteSession): Promise<readonly Fault[]> {
@@ -212,30 +195,29 @@ function comparable(node: Node, name: string, asStored: boolean, dialect: Dialec
   return column?.field ? heldOperand(column.field, dialect, value) : value;
 }
 
-/** The placeholder for a unique value that a record gives up: null, or an unused value. It is never committed. */
-export async function placeholderFor(
+/** The column in which a record frees a unique value until it gets its own: null fits, or a value of the type does. */
+export function freeColumn(node: Node, names: readonly string[]): Column | undefined {
+  const columns = names.flatMap((name) => node.table.columnOf.get(name) ?? []);
+  return columns.find(({ nullable }) => nullable) ?? columns.find(({ field }) => field?.type.temporary);
+}
+
+/** Null, or a value that no record has. It is never committed. */
+export async function freeValue(
   session: WriteSession,
   node: Node,
-  names: readonly string[],
-): Promise<readonly [column: string, value: SqlValue] | undefined> {
-  const columns = names.flatMap((name) => node.table.columnOf.get(name) ?? []);
-  const empty = columns.find(({ nullable }) => nullable);
-  if (empty) return [empty.name, null];
-  const field = columns.find((column) => column.field?.type.temporary)?.field;
-  if (!field) return undefined;
-  const { column } = field;
-  const indexes = uniqueIndexes(node.type).filter(({ members }) => members.some((one) => columnOf(one) === column));
+  { field, nullable, name }: Column,
+): Promise<SqlValue> {
+  if (nullable || !field) return null;
+  const indexes = uniqueIndexes(node.type).filter(({ members }) => members.some((one) => columnOf(one) === name));
   for (;;) {
     session.placeholders += 1;
     const value = encode(field, session.dialect, field.type.temporary?.(session.placeholders) ?? null);
-    const held = (one: Field | Relation): SqlValue => {
-      const name = columnOf(one);
-      return heldAs(session, one, name === column ? value : (storedValue(node, name) ?? null));
-    };
+    const held = (one: Field | Relation): SqlValue =>
+      heldAs(session, one, columnOf(one) === name ? value : (storedValue(node, columnOf(one)) ?? null));
     const holders = await Promise.all(
       indexes.map((index) => findHolder(session.writer, node.table, index, index.members.map(held))),
     );
-    if (holders.every((holder) => holder === undefined)) return [column, value];
+    if (holders.every((holder) => holder === undefined)) return value;
   }
 }
 

@@ -3,8 +3,9 @@ import { MAX_IN_VALUES } from '../../field-types/field-type.ts';
 import { Problem } from '../../problem.ts';
 import type { DeletedRecords, DeleteFoundRequest } from '../store.ts';
 import { type Refusal, tooManyRows } from './cascade.ts';
-import { apply, planDeletion } from './plan.ts';
-import { effectsOf } from './preview.ts';
+import { apply } from './apply.ts';
+import { effectsOf } from './effects.ts';
+import { planDeletion } from './plan.ts';
 import { sessionOf, type Stamped, type Transaction, type Verb } from './verb.ts';
 
 type DeletionRequest = DeleteFoundRequest & { readonly found?: readonly number[] };
@@ -36,15 +37,15 @@ async function run(transaction: Transaction, request: Stamped<DeletionRequest>):
   const some = locks ? MAX_IN_VALUES : SQLITE_BATCH;
   for (let at = 0; at < found.length; at += some)
     for (const one of await reads.among(writer, query, found.slice(at, at + some))) identifiers.push(one);
-  const plan = await planDeletion(
+  const { plan, affected } = await planDeletion(
     session,
     { type: query.view.type, identifiers, pointer: '' },
     writeRows,
     tooMany,
     most,
   );
-  const counts = { deleted: identifiers.length, affected: plan.cascade.affected };
-  if (request.dryRun) return { ...counts, effects: effectsOf(session.rights, plan) };
+  const counts = { deleted: identifiers.length, affected };
+  if (request.dryRun) return { ...counts, effects: effectsOf(session, plan, []) };
   await apply(session, plan);
   return counts;
 }

@@ -4,8 +4,9 @@ import { Overtaken } from '../driver.ts';
 import type { RecordDeletion, Written } from '../store.ts';
 import { tooManyRows } from './cascade.ts';
 import { lockNamed } from './locks.ts';
-import { apply, planDeletion } from './plan.ts';
-import { effectsOf } from './preview.ts';
+import { apply } from './apply.ts';
+import { effectsOf } from './effects.ts';
+import { planDeletion } from './plan.ts';
 import { notFound, shownTo } from './records.ts';
 import { deleteSingle } from './single.ts';
 import { rowDeletedBy, sessionOf, type Stamped, type Transaction, type Verb } from './verb.ts';
@@ -20,10 +21,10 @@ async function run(transaction: Transaction, request: Stamped<RecordDeletion>): 
   precondition?.(body);
   if (precondition && !isLocked) throw new Overtaken();
   const deletion = { type, identifiers: [identifier], pointer: '' };
-  const plan = await planDeletion(session, deletion, session.writeRows, (_, through) =>
+  const { plan } = await planDeletion(session, deletion, session.writeRows, (_, through) =>
     tooManyRows(session.writeRows, { relation: through }, `"${through}"`),
   );
-  if (request.dryRun) return { identifier, body, effects: effectsOf(session.rights, plan) };
+  if (request.dryRun) return { identifier, body, effects: effectsOf(session, plan, []) };
   await apply(session, plan);
   return { identifier, body };
 }

@@ -1,25 +1,16 @@
-/** The plan of a write: all changes of the tables, in order. `apply` executes it. */
+/** Plans a write: orders what `resolve` found into a value that `apply` carries out. */
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { rawObject } from '../../json/raw.ts';
 import { OPEN_COLUMN, type RecordType, type Reference } from '../../model/model.ts';
-import { faultyRequest, type Problem } from '../../problem.ts';
+import type { Problem } from '../../problem.ts';
 import { foldedText, withFolded } from '../columns.ts';
-import type { BoundStatement } from '../driver.ts';
-import {
-  type Cascade,
-  type Deletion,
-  isIn,
-  type Refusal,
-  removeTree,
-  tooManyRows,
-  type Unlinked,
-  walkCascade,
-} from './cascade.ts';
-import { exchangeConflict, type Holder, holdersAmong, placeholderFor } from './conflicts.ts';
-import { explained } from './refused.ts';
+import { type Cascade, type Deletion, isIn, type Refusal, tooManyRows, type Unlinked, walkCascade } from './cascade.ts';
+import type { Changes, NewRow, PairChange, RowChange, RowId, WritePlan } from './change.ts';
+import { exchangeConflict, freeColumn, freeValue, holdersAmong } from './conflicts.ts';
 import { checkLinks } from './resolve.ts';
 import {
-  boundValue,
+  finalValue,
+  goneAt,
   idOf,
   isNode,
   isReplaced,
@@ -33,31 +24,10 @@ import {
   throwRefused,
   type WriteSession,
 } from './session.ts';
-import { rowsJson } from './tables.ts';
 import { openKeysOf, stampChanged, stampValues } from './values.ts';
 
-type ColumnValue = readonly [column: string, value: SqlValue | Node];
-
-/** An insert, or an update of a stored record. */
-interface Step {
-  readonly node: Node;
-  readonly changes: readonly ColumnValue[];
-}
-
-export interface WritePlan {
-  readonly unpairs: readonly JoinPair[];
-  readonly unlinks: readonly Unlinked[];
-  /** Links that are cut before deletions, and before other records take them over. */
-  readonly cuts: readonly Step[];
-  readonly cascade: Cascade | undefined;
-  /** Each record follows the records that it refers to, or takes unique values from. */
-  readonly steps: readonly Step[];
-  readonly pairs: readonly JoinPair[];
-}
-
-export const changedBy = ({ cuts, steps }: WritePlan): readonly Node[] => [
-  ...new Set([...cuts, ...steps].flatMap(({ node }) => (node.stored ? node : []))),
-];
+const NONE: Changes = new Map();
+const UNREAD = { identifier: undefined, before: undefined, isHidden: false } as const;
 
 export async function planDeletion(
   session: WriteSession,
@@ -65,12 +35,14 @@ export async function planDeletion(
   most: number,
   refusal: Refusal,
   mostAffected?: number,
-): Promise<WritePlan & { readonly cascade: Cascade }> {
+): Promise<{ readonly plan: WritePlan; readonly affected: number }> {
   const cascade = await walkCascade(session, [deletion], most, refusal, mostAffected);
-  return { unpairs: [], cuts: [], steps: [], pairs: [], unlinks: cascade.unlinked, cascade };
+  const rows = [...unlinksIn(session, cascade.unlinked), ...deletionsIn(cascade)];
+  return { plan: { rows, pairs: lostIn(cascade), roots: deletion.identifiers }, affected: cascade.affected };
 }
 
-export async function planWrite(session: WriteSession): Promise<WritePlan> {
+/** Refuses what the references of a body forbid, and plans the rest. `roots`: the records that the request names. */
+export async function planWrite(session: WriteSession, roots: readonly Node[]): Promise<WritePlan> {
   const released = session.released.flatMap((one) => settle(session, one));
   checkLinks(session);
   for (const node of session.deleted.keys()) refuseNamed(session, node, 'which leaves it out of its owner');
@@ -78,33 +50,84 @@ export async function planWrite(session: WriteSession): Promise<WritePlan> {
   throwRefused(session, 'invalid-reference');
   throwRefused(session, 'link-conflict');
   const changed = keptNodes(session).filter((node) => changesOf(node).length > 0);
-  const unpairs = [...session.pairs.values()].filter(({ isWanted }) => !isWanted);
-  const pairs = [...session.pairs.values()].filter(({ isWanted, isStored }) => isWanted && !isStored);
-  const cascade = await walkDeletions(session, released, [...unpairs, ...pairs, ...changed]);
-  if (cascade) {
-    const gone = (node: Node): boolean => isIn(session.gone, node.type, node.identifier ?? 0);
-    for (const node of session.named.keys()) if (gone(node)) refuseNamed(session, node, 'together with its owner');
-    throwRefused(session, 'invalid-reference');
-    for (const node of changed) if (gone(node)) throw goneAt(node.pointer);
-    for (const { assigned, type } of [...changed, ...session.made])
-      for (const { target, column } of type.references) {
-        const { value, pointer } = assigned.get(column) ?? {};
-        if (typeof value === 'number' && isIn(session.gone, target, value)) throw goneAt(pointer ?? '');
-      }
-  }
+  const removed = [...session.pairs.values()].filter(({ isWanted }) => !isWanted);
+  const added = [...session.pairs.values()].filter(({ isWanted, isStored }) => isWanted && !isStored);
+  const cascade = await walkDeletions(session, released, [...removed, ...added, ...changed]);
+  if (cascade) refuseGone(session, changed);
   stampChanged(session, changed);
-  const unlinks = released.flatMap(({ relation: { owned, target: type }, reference, identifiers }) =>
+  const steps = await inOrder(session, changed);
+  const made = new Map(
+    steps.flatMap(({ node }) => (node.stored ? [] : node)).map((node, created) => [node, { created }]),
+  );
+  const planned = (value: SqlValue | Node): SqlValue | NewRow =>
+    isNode(value) ? (made.get(value) ?? value.identifier ?? null) : value;
+  const rowOf = (record: number | Node): RowId =>
+    isNode(record) ? (made.get(record) ?? record.identifier ?? 0) : record;
+  const pairOf =
+    (kind: PairChange['kind']) =>
+    ({ table, left, right, pointer }: JoinPair): PairChange => ({
+      kind,
+      table,
+      left: rowOf(left),
+      right: rowOf(right),
+      at: pointer,
+      isHidden: false,
+    });
+  const changeOf = ({ node, changes }: Step): RowChange => {
+    const { type, table, stored, identifier, pointer } = node;
+    const about = { type, rows: [rowOf(node)], identifier, at: pointer, isHidden: false };
+    if (!stored)
+      return {
+        kind: 'insert',
+        ...about,
+        before: undefined,
+        set: new Map(table.names.map((name) => [name, planned(newValue(node, name))])),
+      };
+    const set = withFolded<SqlValue | NewRow>(
+      table,
+      changes.map(([column, value]) => [column, planned(value)]),
+    );
+    return { kind: 'update', ...about, before: stored === 'unread' ? undefined : stored, set: new Map(set) };
+  };
+  const unlinked = released.flatMap(({ relation: { owned, target: type }, reference, identifiers }) =>
     owned ? [] : [{ type, reference, identifiers, isHidden: false }],
   );
+  const cuts = changed.flatMap((node) => cutOf(node, cascade !== undefined));
   return {
-    unpairs,
-    unlinks: [...unlinks, ...(cascade?.unlinked ?? [])],
-    cuts: changed.flatMap((node) => cutOf(node, cascade !== undefined)),
-    cascade,
-    steps: await inOrder(session, changed),
-    pairs,
+    pairs: [...removed.map(pairOf('remove')), ...(cascade ? lostIn(cascade) : []), ...added.map(pairOf('add'))],
+    rows: [
+      ...unlinksIn(session, [...unlinked, ...(cascade?.unlinked ?? [])]),
+      ...cuts.map(changeOf),
+      ...(cascade ? deletionsIn(cascade) : []),
+      ...steps.map(changeOf),
+    ],
+    roots: roots.map(rowOf),
   };
 }
+
+/** Links of rows that were not read, which become null. */
+const unlinksIn = (session: WriteSession, unlinked: readonly Unlinked[]): readonly RowChange[] =>
+  unlinked.map(({ type, reference, identifiers, isHidden }) => {
+    const { filled } = session.tables.of(type);
+    const stamps = stampValues(session, filled);
+    const stamped = filled.stamped.map(({ name }, index) => [name, stamps[index] ?? null] as const);
+    const set = new Map([[reference.column, null], ...stamped]);
+    return { ...UNREAD, kind: 'update', type, rows: identifiers, set, at: '', isHidden };
+  });
+
+/** The lowest level first, since ON DELETE CASCADE could nest too deep, or meet a restriction too early. */
+const deletionsIn = ({ levels }: Cascade): readonly RowChange[] =>
+  levels
+    .filter(({ identifiers }) => identifiers.length > 0)
+    .map(({ type, identifiers, pointer, isHidden }): RowChange => {
+      return { ...UNREAD, kind: 'delete', type, rows: identifiers, set: NONE, at: pointer, isHidden };
+    })
+    .toReversed();
+
+const lostIn = ({ pairs }: Cascade): readonly PairChange[] =>
+  pairs.flatMap(({ table, pairs: lost, isHidden }) =>
+    lost.map(([left, right]): PairChange => ({ kind: 'lost', table, left, right, at: '', isHidden })),
+  );
 
 /** Notes omitted records in their nodes, if the body mentions them elsewhere; returns the other records. */
 function settle({ existing, deleted }: WriteSession, released: Released): readonly Released[] {
@@ -120,16 +143,24 @@ function settle({ existing, deleted }: WriteSession, released: Released): readon
   return identifiers.length === 0 ? [] : [{ ...released, identifiers }];
 }
 
+/** Refuses links to records that the body deletes, and changes of them. */
+function refuseGone(session: WriteSession, changed: readonly Node[]): void {
+  const gone = (node: Node): boolean => isIn(session.gone, node.type, node.identifier ?? 0);
+  for (const node of session.named.keys()) if (gone(node)) refuseNamed(session, node, 'together with its owner');
+  throwRefused(session, 'invalid-reference');
+  for (const node of changed) if (gone(node)) throw goneAt(node.pointer);
+  for (const { assigned, type } of [...changed, ...session.made])
+    for (const { target, column } of type.references) {
+      const { value, pointer } = assigned.get(column) ?? {};
+      if (typeof value === 'number' && isIn(session.gone, target, value)) throw goneAt(pointer ?? '');
+    }
+}
+
 function refuseNamed(session: WriteSession, node: Node, how: string): void {
   const message = `${nameOf(node)} is deleted by this same body, ${how}`;
   for (const pointer of session.named.get(node) ?? [])
     refuse(session, 'invalid-reference', pointer, 'deleted', message);
 }
-
-const goneAt = (pointer: string): Problem => {
-  const message = 'This record, or one that it is linked to, is deleted by this same body';
-  return faultyRequest('invalid-reference', [{ pointer, code: 'deleted', message }]);
-};
 
 async function walkDeletions(
   session: WriteSession,
@@ -227,21 +258,18 @@ function openColumn(node: Node): string | undefined {
   return rawObject(members.values());
 }
 
-export const newValues = (node: Node, columns: readonly string[]): readonly SqlValue[] =>
-  columns.map((name) => newValue(node, name));
-
-function newValue(node: Node, name: string): SqlValue {
+/** The value of a column of a new record. */
+export function newValue(node: Node, name: string): SqlValue | Node {
   const assigned = node.assigned.get(name);
-  if (assigned) return boundValue(assigned.value);
+  if (assigned) return assigned.value;
   const text = node.table.texts.get(name);
-  if (text !== undefined) return foldedText(newValue(node, text));
-  if (name === node.type.identifier.column) return node.identifier ?? null;
+  if (text !== undefined) return foldedText(finalValue(node, text));
   if (name === OPEN_COLUMN) return openColumn(node) ?? '{}';
   return node.table.defaults.get(name) ?? null;
 }
 
 /** `again`: columns that hold a placeholder and need their value back. */
-export function changesOf(node: Node, again: readonly string[] = []): readonly ColumnValue[] {
+function changesOf(node: Node, again: readonly string[] = []): readonly ColumnValue[] {
   const changes: ColumnValue[] = [];
   for (const [column, { value }] of node.assigned)
     if (isReplaced(node, column) || again.includes(column)) changes.push([column, value]);
@@ -263,154 +291,53 @@ function cutOf(node: Node, deletes: boolean): readonly Step[] {
   return changes.length === 0 ? [] : [{ node, changes }];
 }
 
-/** Depth at which an `await` empties the call stack. */
-const MAX_NESTED = 100;
+/** An insert, or an update of a stored record. */
+interface Step {
+  readonly node: Node;
+  readonly changes: readonly ColumnValue[];
+}
 
+type ColumnValue = readonly [column: string, value: SqlValue | Node];
+
+/** Inserts follow the records that they refer to; whatever takes a unique value follows its holder. */
 async function inOrder(session: WriteSession, changed: readonly Node[]): Promise<readonly Step[]> {
   const holders = changed.length + session.made.length > 1 ? holdersAmong(session, changed) : undefined;
-  const steps: Step[] = [];
+  const steps: (() => Promise<Step>)[] = [];
   const [begun, done] = [new Set<Node>(), new Set<Node>()];
   const parked = new Map<Node, readonly string[]>();
 
-  async function visit(node: Node, depth = 1): Promise<void> {
+  /** Yields the records that come before, so that long chains need no deep stack. */
+  function* visit(node: Node): Generator<Node> {
     if (begun.has(node)) return;
     begun.add(node);
-    if (depth % MAX_NESTED === 0) await undefined;
-    for (const { value } of node.assigned.values()) if (isNode(value)) await visit(value, depth + 1);
-    for (const holder of holders?.(node) ?? []) await handOver(node, holder, depth + 1);
+    for (const { value } of node.assigned.values()) if (isNode(value)) yield value;
+    for (const { node: holder, columns } of holders?.(node) ?? []) {
+      if (!linksNew(holder)) yield holder;
+      if (done.has(holder)) continue;
+      const column = freeColumn(holder, columns);
+      if (!column) throw exchangeConflict(session, node, holder, columns);
+      steps.push(async () => ({ node: holder, changes: [[column.name, await freeValue(session, holder, column)]] }));
+      parked.set(holder, [...(parked.get(holder) ?? []), column.name]);
+    }
     done.add(node);
     const again = parked.get(node) ?? [];
-    // `cuts` has already set links to null.
+    // Links that become null are cut before.
     const changes = node.stored
       ? changesOf(node, again).filter(([name, value]) => value !== null || again.includes(name) || !linkAt(node, name))
       : [];
-    if (!node.stored || changes.length > 0) steps.push({ node, changes });
+    if (!node.stored || changes.length > 0) steps.push(async () => ({ node, changes }));
   }
 
-  /** Frees a unique value: by its holder's update, or by a placeholder if the update cannot come first. */
-  async function handOver(taker: Node, { node, columns }: Holder, depth: number): Promise<void> {
-    if (!linksNew(node)) await visit(node, depth);
-    if (done.has(node)) return;
-    const placeholder = await placeholderFor(session, node, columns);
-    if (!placeholder) throw exchangeConflict(session, taker, node, columns);
-    steps.push({ node, changes: [placeholder] });
-    parked.set(node, [...(parked.get(node) ?? []), placeholder[0]]);
-  }
-
-  for (const node of changed) if (!linksNew(node)) await visit(node);
   // New records get identifiers in body order.
-  for (const node of [...session.made, ...changed]) await visit(node);
-  return steps;
+  for (const start of [...changed.filter((node) => !linksNew(node)), ...session.made, ...changed]) {
+    const stack = [visit(start)];
+    for (let last = stack.at(-1); last; last = stack.at(-1)) {
+      const { value, done: isDone } = last.next();
+      if (isDone) stack.pop();
+      else stack.push(visit(value));
+    }
+  }
+  return Promise.all(steps.map((step) => step()));
 }
 
 const linksNew = ({ assigned }: Node): boolean => [...assigned.values()].some(({ value }) => isNode(value));
-
-export async function apply(session: WriteSession, plan: WritePlan): Promise<void> {
-  const { writer, tables, given } = session;
-  for (const [table, pairs] of Map.groupBy(plan.unpairs, (pair) => pair.table))
-    await writer.run(tables.rows(table).remove, [JSON.stringify(pairs.map(({ left, right }) => [left, right]))]);
-  for (const { type, reference, identifiers } of plan.unlinks) {
-    const { filled, linksIn } = tables.of(type);
-    await writer.run(linksIn(reference.column).cut, [...stampValues(session, filled), JSON.stringify(identifiers)]);
-  }
-  await runAll(session, plan.cuts.map(updateOf));
-  for (const tree of plan.cascade?.trees ?? []) await removeTree(session, tree);
-  // Reserves identifiers that the body gives.
-  for (const [type, nodes] of given) {
-    const last = [...nodes.keys()].reduce((most, identifier) => Math.max(most, identifier), 0);
-    for (const statement of tables.of(type).moveSequence) await writer.run(statement, [last]);
-  }
-  for (const group of groupsOf(plan.steps)) {
-    const nodes = group.map(({ node }) => node);
-    if (nodes[0]?.stored) await runAll(session, group.map(updateOf));
-    else await insertRows(session, nodes);
-  }
-  await runAll(
-    session,
-    plan.pairs.map(({ table, left, right, pointer }) => ({
-      statement: tables.rows(table).insert,
-      values: [boundValue(left), boundValue(right)],
-      pointer,
-    })),
-  );
-}
-
-/** Steps to send together: updates, or inserts into one table that do not refer to each other. */
-function groupsOf(steps: readonly Step[]): readonly (readonly Step[])[] {
-  const groups: Step[][] = [];
-  for (const step of steps) {
-    const last = groups.at(-1);
-    if (last && belongs(step.node, last)) last.push(step);
-    else groups.push([step]);
-  }
-  return groups;
-}
-
-const MOST_ROWS = 1000;
-
-function belongs(node: Node, group: readonly Step[]): boolean {
-  const first = group[0]?.node;
-  if (node.stored || first?.stored) return node.stored !== undefined && first?.stored !== undefined;
-  if (first?.table !== node.table || group.length === MOST_ROWS) return false;
-  if ((first.identifier === undefined) !== (node.identifier === undefined)) return false;
-  for (const { value } of node.assigned.values())
-    if (isNode(value) && value.table === node.table && group.some((step) => step.node === value)) return false;
-  return true;
-}
-
-interface Sent extends BoundStatement {
-  readonly node?: Node;
-  readonly pointer: string;
-}
-
-/** Sends all statements at once, and waits for all before it throws: none must run after the transaction. */
-async function runAll(session: WriteSession, all: readonly Sent[]): Promise<void> {
-  if (all.length === 0) return;
-  const ended = await Promise.allSettled(
-    all.map(async ({ statement, values, node, pointer }) => {
-      const { changes, identifier } = await session.writer.run(statement, values);
-      if (node && !node.stored) node.identifier ??= identifier;
-      else if (node && changes === 0) throw goneAt(pointer);
-    }),
-  );
-  for (const [index, one] of ended.entries())
-    if (one.status === 'rejected') {
-      const { node, pointer = '' } = all[index] ?? {};
-      throw explained(session, one.reason, node ? [node] : [], pointer);
-    }
-}
-
-/** Adds case-folded columns to the changes. New records must have identifiers. */
-export const writtenBy = ({ node, changes }: Step): readonly (readonly [column: string, value: SqlValue])[] =>
-  withFolded(
-    node.table,
-    changes.map(([column, value]) => [column, boundValue(value)] as const),
-  );
-
-function updateOf(step: Step): Sent {
-  const { node } = step;
-  const { table, identifier = null, pointer } = node;
-  const written = writtenBy(step);
-  const columns = written.map(([column]) => column);
-  const values = [...written.map(([, value]) => value), identifier];
-  return { statement: table.update(columns.join(), columns), values, node, pointer };
-}
-
-async function insertRows(session: WriteSession, nodes: readonly Node[]): Promise<void> {
-  const [first] = nodes;
-  if (!first) return;
-  const { statement, columns, many } = first.table.insert[first.identifier === undefined ? 'made' : 'given'];
-  if (!many || nodes.length === 1 || session.isSearched) {
-    const sent = nodes.map((node) => ({ statement, values: newValues(node, columns), node, pointer: node.pointer }));
-    return runAll(session, sent);
-  }
-  try {
-    const values = [rowsJson(nodes.map((node) => newValues(node, columns)))];
-    const { rows = [] } = await session.writer.run(many, values);
-    const identifiers = rows.map(([identifier]) => Number(identifier)).toSorted((a, b) => a - b);
-    for (const [index, node] of nodes.entries()) node.identifier ??= identifiers[index];
-    return undefined;
-  } catch (error) {
-    throw explained(session, error, nodes, first.pointer);
-  }
-}

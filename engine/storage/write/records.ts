@@ -5,8 +5,11 @@ import { Overtaken } from '../driver.ts';
 import type { CreateRequest, WriteRequest, WrittenRecords } from '../store.ts';
 import { refuseConflicts } from './conflicts.ts';
 import { type FindShown, lockNamed } from './locks.ts';
-import { apply, planWrite } from './plan.ts';
-import { effectsOf, numberNew, previewReader } from './preview.ts';
+import { apply } from './apply.ts';
+import { numberOf } from './change.ts';
+import { effectsOf } from './effects.ts';
+import { planWrite } from './plan.ts';
+import { numbersFor, previewReader } from './preview.ts';
 import { checkBody, requireFound, resolveBody } from './resolve.ts';
 import { createSingle, updateSingle } from './single.ts';
 import { rowOf } from './tables.ts';
@@ -48,22 +51,21 @@ export async function writeRecords(
     throwTogether(bodies.map((body, index) => () => expected[index]?.precondition(body)));
     if (!isLocked) throw new Overtaken();
   }
-  const plan = await planWrite(session);
+  const plan = await planWrite(session, roots);
   if (isSearched) await refuseConflicts(session);
   if (isSearched && tables.checkNow && !request.dryRun) await writer.run(tables.checkNow, []);
-  if (request.dryRun) await numberNew(session, plan);
-  else await apply(session, plan);
-  const identifiers = roots.map(({ identifier = 0 }) => identifier);
+  const made = request.dryRun ? await numbersFor(session, plan) : await apply(session, plan);
+  const identifiers = plan.roots.map((row) => numberOf(row, made));
   const reader =
     request.dryRun && view && !unread
-      ? await previewReader({ session, plan, dialect: driver.dialect, reads }, view, roots)
+      ? await previewReader({ session, plan, made, dialect: driver.dialect, reads }, view)
       : writer;
   const texts = view && !unread ? await reads.records(reader, view, identifiers, caller) : undefined;
   const records = identifiers.map((identifier, index) => ({
     identifier,
     body: view && texts ? (texts[index] ?? notFound(view, identifier)) : '',
   }));
-  return { records, ...(request.dryRun ? { effects: effectsOf(session.rights, plan) } : {}) };
+  return { records, ...(request.dryRun ? { effects: effectsOf(session, plan, made) } : {}) };
 }
 
 /** Finds the related records that the client's ETags cover, to lock them too. */

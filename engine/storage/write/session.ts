@@ -12,7 +12,7 @@ import {
   type Relation,
 } from '../../model/model.ts';
 import { ALL_RIGHTS, type Rights } from '../../model/rights.ts';
-import { type Fault, faultyRequest, type ProblemCode } from '../../problem.ts';
+import { type Fault, faultyRequest, type Problem, type ProblemCode } from '../../problem.ts';
 import type { Reader, Row, Writer } from '../driver.ts';
 import type { Tables, WriteTable } from './tables.ts';
 import type { Stamp } from './values.ts';
@@ -308,6 +308,11 @@ export function throwRefused(session: WriteSession, code: ProblemCode, known: re
   const refused = session.refusals.flatMap((refusal) => (refusal.code === code ? refusal.fault : []));
   throwInOrder(session, code, [...known, ...refused]);
 }
+
+export const goneAt = (pointer: string): Problem => {
+  const message = 'This record, or one that it is linked to, is deleted by this same body';
+  return faultyRequest('invalid-reference', [{ pointer, code: 'deleted', message }]);
+};
 
 export function throwInOrder({ records }: WriteSession, code: ProblemCode, faults: readonly Fault[]): void {
   if (faults.length > 0) throw faultyRequest(code, inDocumentOrder(faults, documentOf(records)));

@@ -7,14 +7,15 @@ import type { JsonObject } from '../../json/json.ts';
 import { identifierIn, relationsIn } from '../../model/model.ts';
 import type { View } from '../../query/list-query.ts';
 import { withFolded } from '../columns.ts';
-import type { BoundStatement, Driver } from '../driver.ts';
+import type { BoundStatement, Driver, Row } from '../driver.ts';
 import { UNCHARGED_CHARS } from '../read/reads.ts';
 import type { CreateRequest, RecordDeletion, WriteRequest, Written, WrittenRecords } from '../store.ts';
 import { trustLinks } from './locks.ts';
-import { newValues, planWrite, type WritePlan } from './plan.ts';
+import { isNew, type RowId, type WritePlan } from './change.ts';
+import { newValue, planWrite } from './plan.ts';
 import { isViolation } from './refused.ts';
 import { checkBody, resolveBody } from './resolve.ts';
-import { boundValue, NO_WRITER, type WriteSession } from './session.ts';
+import { isNode, NO_WRITER, type Node, type WriteSession } from './session.ts';
 import { rowOf, type WriteTable } from './tables.ts';
 import { encodedAs, stampValues } from './values.ts';
 import { rowDeletedBy, sessionOf, type Stamped, type WriteContext } from './verb.ts';
@@ -45,18 +46,23 @@ export async function createSingle(
   if (!single) return undefined;
   const isFlat = relationsIn(type, item.body).length === 0;
   if (!isFlat && charsOf(session) > UNCHARGED_CHARS) return undefined;
-  const row = await (isFlat
-    ? send(context, single.create(view.key, view), [-1, ...newValues(node, table.names)], caller)
-    : send(
-        context,
-        single.answerNew(view.key, view),
-        [-1, JSON.stringify(clashes(session))],
-        caller,
-        undefined,
-        insertsOf(session, await planWrite(session)),
-      ));
-  return row && { records: [{ identifier: Number(row[0]), body: String(row[1]) }] };
+  if (isFlat) {
+    const values = table.names.map((name) => unlinked(newValue(node, name)));
+    return answered(await send(context, single.create(view.key, view), [-1, ...values], caller));
+  }
+  const plan = await planWrite(session, [node]);
+  const [root = 0] = plan.roots;
+  const values = [placeholderOf(root), JSON.stringify(clashes(session, plan))];
+  return answered(
+    await send(context, single.answerNew(view.key, view), values, caller, undefined, insertsOf(session, plan)),
+  );
 }
+
+/** A flat body has no links. */
+const unlinked = (value: SqlValue | Node): SqlValue => (isNode(value) ? null : value);
+
+const answered = (row: Row | undefined): WrittenRecords | undefined =>
+  row && { records: [{ identifier: Number(row[0]), body: String(row[1]) }] };
 
 export async function updateSingle(
   context: WriteContext,
@@ -95,26 +101,31 @@ export async function deleteSingle(context: WriteContext, request: RecordDeletio
   return row && { identifier, body: String(row[0]) };
 }
 
-/** The statements of a plan that only inserts. New records get negative numbers as identifiers. */
-function insertsOf({ tables, made }: WriteSession, { steps, pairs }: WritePlan): readonly BoundStatement[] {
-  for (const [index, node] of made.entries()) node.identifier = -1 - index;
-  return [
-    ...steps.flatMap(({ node }) => {
-      const { single, names } = node.table;
-      if (!single) return [];
-      return { statement: single.insertNew, values: newValues(node, [node.type.identifier.column, ...names]) };
-    }),
-    ...pairs.flatMap(({ table, left, right }) => {
-      const { insertNew } = tables.rows(table);
-      return insertNew ? { statement: insertNew, values: [boundValue(left), boundValue(right)] } : [];
-    }),
-  ];
-}
+/** The negative number of a new record. */
+const placeholderOf = (row: RowId): number => (isNew(row) ? -1 - row.created : row);
+
+/** The statements of a plan that only inserts. */
+const insertsOf = ({ tables }: WriteSession, { rows, pairs }: WritePlan): readonly BoundStatement[] => [
+  ...rows.flatMap(({ type, rows: [row = 0], set }) => {
+    const { single, names } = tables.of(type);
+    const values = names
+      .map((name) => set.get(name) ?? null)
+      .map((value) => (isNew(value) ? placeholderOf(value) : value));
+    return single ? { statement: single.insertNew, values: [placeholderOf(row), ...values] } : [];
+  }),
+  ...pairs.flatMap(({ table, left, right }) => {
+    const { insertNew } = tables.rows(table);
+    return insertNew ? { statement: insertNew, values: [placeholderOf(left), placeholderOf(right)] } : [];
+  }),
+];
 
 /** Pairs of a new record's number and a linked identifier of its type. Foreign keys accept links to new records. */
-const clashes = ({ made, existing }: WriteSession): readonly (readonly [number: number, linked: number])[] =>
-  made.flatMap(({ type }, index) =>
-    [...(existing.get(type)?.keys() ?? [])].map((linked) => [index + 1, linked] as const),
+const clashes = (
+  { existing }: WriteSession,
+  { rows }: WritePlan,
+): readonly (readonly [number: number, linked: number])[] =>
+  rows.flatMap(({ type, rows: [row = 0] }) =>
+    [...(existing.get(type)?.keys() ?? [])].map((linked) => [-placeholderOf(row), linked] as const),
   );
 
 /** Of the new records. If their JSON were too long to be free, the statements would use up identifiers in vain. */

@@ -1,0 +1,139 @@
+/** Applies a plan: sends its statements, and returns the identifiers of the new records. */
+import type { SqlValue } from '../../field-types/field-type.ts';
+import type { BoundStatement } from '../driver.ts';
+import { removeRows } from './cascade.ts';
+import { boundTo, isNew, numberOf, type RowChange, type WritePlan } from './change.ts';
+import { explained } from './refused.ts';
+import { goneAt, type WriteSession } from './session.ts';
+import { rowsJson } from './tables.ts';
+
+type Applying = Pick<WriteSession, 'writer' | 'tables' | 'writeRows' | 'isSearched'>;
+
+export async function apply(session: Applying, { rows, pairs }: WritePlan): Promise<readonly number[]> {
+  const { writer, tables } = session;
+  const identifiers: number[] = [];
+  const removed = pairs.filter(({ kind }) => kind === 'remove');
+  for (const [table, some] of Map.groupBy(removed, (pair) => pair.table))
+    await writer.run(tables.rows(table).remove, [JSON.stringify(some.map(({ left, right }) => [left, right]))]);
+  // Reserves identifiers that the body gives.
+  const given = rows.filter(({ kind, identifier }) => kind === 'insert' && identifier !== undefined);
+  for (const [type, some] of Map.groupBy(given, (change) => change.type)) {
+    for (const {
+      rows: [row = 0],
+      identifier = 0,
+    } of some)
+      if (isNew(row)) identifiers[row.created] = identifier;
+    const last = some.reduce((most, { identifier = 0 }) => Math.max(most, identifier), 0);
+    for (const statement of tables.of(type).moveSequence) await writer.run(statement, [last]);
+  }
+  for (const group of groupsOf(rows)) {
+    const [first] = group;
+    if (first?.kind === 'delete') await removeRows(session, group);
+    else if (first?.kind === 'insert') await insertRows(session, group, identifiers);
+    else
+      await runAll(
+        session,
+        group.map((change) => updateOf(session, change, identifiers)),
+        identifiers,
+      );
+  }
+  const added = pairs.filter(({ kind }) => kind === 'add');
+  await runAll(
+    session,
+    added.map(({ table, left, right, at }) => ({
+      statement: tables.rows(table).insert,
+      values: [numberOf(left, identifiers), numberOf(right, identifiers)],
+      at,
+    })),
+    identifiers,
+  );
+  return identifiers;
+}
+
+/** Changes to send together: all deletions, updates, or inserts into one table that do not refer to each other. */
+function groupsOf(rows: readonly RowChange[]): readonly (readonly RowChange[])[] {
+  const groups: RowChange[][] = [];
+  for (const change of rows) {
+    const last = groups.at(-1);
+    if (last && belongs(change, last)) last.push(change);
+    else groups.push([change]);
+  }
+  return groups;
+}
+
+const MOST_ROWS = 1000;
+
+function belongs(change: RowChange, group: readonly RowChange[]): boolean {
+  const [first] = group;
+  if (first?.kind !== change.kind) return false;
+  if (change.kind !== 'insert') return true;
+  if (first.type.table !== change.type.table || group.length === MOST_ROWS) return false;
+  if ((first.identifier === undefined) !== (change.identifier === undefined)) return false;
+  return change.type.references.every(({ column }) => {
+    const value = change.set.get(column) ?? null;
+    return !isNew(value) || !group.some(({ rows: [made] }) => made === value);
+  });
+}
+
+interface Sent extends BoundStatement {
+  readonly change?: RowChange;
+  readonly at: string;
+}
+
+/** Sends all statements at once, and waits for all before it throws: none must run after the transaction. */
+async function runAll(session: Applying, all: readonly Sent[], identifiers: number[]): Promise<void> {
+  if (all.length === 0) return;
+  const ended = await Promise.allSettled(
+    all.map(async ({ statement, values, change, at }) => {
+      const { changes, identifier } = await session.writer.run(statement, values);
+      const [row = 0] = change?.rows ?? [];
+      if (change && isNew(row)) identifiers[row.created] ??= identifier;
+      else if (change?.before && changes === 0) throw goneAt(at);
+    }),
+  );
+  for (const [index, one] of ended.entries())
+    if (one.status === 'rejected') {
+      const { change, at = '' } = all[index] ?? {};
+      throw explained(session, one.reason, change ? [change] : [], at);
+    }
+}
+
+/** A change of rows that were not read only cuts a link. */
+function updateOf({ tables }: Applying, change: RowChange, identifiers: readonly number[]): Sent {
+  const { type, rows, set, before, at } = change;
+  const table = tables.of(type);
+  const columns = [...set.keys()];
+  const values = [...set.values()].map((value) => boundTo(value, identifiers));
+  const [row = 0] = rows;
+  if (before) {
+    const bound = [...values, numberOf(row, identifiers)];
+    return { statement: table.update(columns.join(), columns), values: bound, change, at };
+  }
+  const [link = ''] = columns;
+  return { statement: table.linksIn(link).cut, values: [...values.slice(1), JSON.stringify(rows)], at };
+}
+
+async function insertRows(session: Applying, changes: readonly RowChange[], identifiers: number[]): Promise<void> {
+  const [first] = changes;
+  if (!first) return;
+  const { tables, isSearched, writer } = session;
+  const { statement, columns, many } = tables.of(first.type).insert[first.identifier === undefined ? 'made' : 'given'];
+  const valuesOf = ({ set, identifier }: RowChange): readonly SqlValue[] =>
+    columns.map((name) => (set.has(name) ? boundTo(set.get(name) ?? null, identifiers) : (identifier ?? null)));
+  // A statement for several rows would not say which one a rule refuses.
+  if (!many || changes.length === 1 || isSearched) {
+    const sent = changes.map((change) => ({ statement, values: valuesOf(change), change, at: change.at }));
+    return runAll(session, sent, identifiers);
+  }
+  try {
+    const { rows = [] } = await writer.run(many, [rowsJson(changes.map(valuesOf))]);
+    const found = rows.map(([identifier]) => Number(identifier)).toSorted((a, b) => a - b);
+    for (const [index, change] of changes.entries()) {
+      const [row = 0] = change.rows;
+      if (isNew(row)) identifiers[row.created] ??= found[index] ?? 0;
+    }
+    return undefined;
+  } catch (error) {
+    throw explained(session, error, changes, first.at);
+  }
+}
