@@ -34,6 +34,7 @@ describe('the shipped document', () => {
       'misdirected-request',
       'headers-too-large',
       'origin-not-allowed',
+      'http-version-not-supported',
     ];
     const expected = Object.keys(problemKinds).filter((code) => !elsewhere.some((other) => other === code));
     expect([...documented].toSorted()).toEqual(expected.toSorted());
