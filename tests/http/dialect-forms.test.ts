@@ -15,7 +15,7 @@ relations:
 `,
   'pet.yaml': `type: Pet
 preconditions: required
-fields: { name: { type: string }, data: { type: any } }
+fields: { name: { type: string }, data: { type: any }, total: { type: integer, readOnly: true, default: 0 } }
 relations:
   owner: { kind: belongsTo, type: Owner, inverse: pets }
   vet: { kind: belongsTo, type: Vet, nested: write }
@@ -102,6 +102,7 @@ describe.each([
       id: pet['id'],
       name: 'Rex',
       data: null,
+      total: 0,
       owner_id: owner['id'],
       vet_id: pet['vet_id'],
       owner: { id: owner['id'] },
@@ -208,6 +209,15 @@ describe.each([
     });
   });
 
+  test('is not refused for a read-only value that has changed since', async () => {
+    const form = await ok(`POST ${at('pets')}`, { name: 'Rex', total: 0 });
+    expect(await ok(`PUT ${at('pets')}/${form['id']}`, { ...form, name: 'Max', total: 7 })).toStrictEqual({
+      ...form,
+      name: 'Max',
+    });
+    expect((await send(`POST ${at('pets')}`, { total: 7 })).json['errors'][0]).toMatchObject({ pointer: '/total' });
+  });
+
   test('any value of a record stays as it was written', async () => {
     const { text } = await exchangeJson(server.url, `POST ${at('pets')}`, { data: { x: 1 }, owner_id: owner['id'] });
     const { id } = JSON.parse(text);
@@ -217,7 +227,7 @@ describe.each([
       headers: { 'content-type': 'application/json' },
       body: `{"data":${kept},"owner_id":null,"owner":{"id":${owner['id']},"name":"old"}}`,
     });
-    expect(await put.text()).toContain(`"data":${kept},"owner_id":null`);
+    expect(await put.text()).toContain(`"data":${kept},"total":0,"owner_id":null`);
   });
 
   test('lists are filtered and sorted by the identifiers of linked records', async () => {
@@ -249,7 +259,12 @@ describe.each([
     const pet = JSON.parse((await as(every, `POST ${at('pets')}`, { name: 'Rex', owner_id: id })).text);
     const path = at(`pets/${pet.id}`);
     expect(pet.owner_id).toBe(id);
-    expect(JSON.parse((await as(pets, `GET ${path}`)).text)).toStrictEqual({ id: pet.id, name: 'Rex', data: null });
+    expect(JSON.parse((await as(pets, `GET ${path}`)).text)).toStrictEqual({
+      id: pet.id,
+      name: 'Rex',
+      data: null,
+      total: 0,
+    });
     const put = await as(pets, `PUT ${path}`, { name: 'Max', owner_id: null });
     expect([put.status, JSON.parse(put.text).errors[0].pointer]).toEqual([422, '/owner_id']);
     expect((await as(pets, `PUT ${path}`, { id: pet.id, name: 'Max', data: null })).status).toBe(200);

@@ -45,7 +45,8 @@ export async function translated(
         sent.set(`${pointer}/${type.identifier.name}`, [`${pointer}/${ID}`, ID]);
       } else if (key === type.identifier.name && type.identifier.inRecord && !isId(type))
         refuse(`${pointer}/${key}`, 'unknown-key', `Unknown key "${key}"; the identifier is called "${ID}" here`);
-      else if (kept !== undefined && !links.has(key)) members.set(key, kept);
+      else if (kept !== undefined && !links.has(key) && !(isPut && type.fields.get(key)?.readOnly))
+        members.set(key, kept);
     }
     for (const [key, relation] of links) {
       const { [key]: value, [relation.name]: related } = record;
