@@ -22,7 +22,7 @@ import type { DatabaseObserver } from './storage/database.ts';
 import type { PreparedTables } from './storage/migrate/apply.ts';
 import { UNUSED_NAMES } from './storage/migrate/assess.ts';
 import { openStorage } from './storage/open.ts';
-import type { Clock } from './storage/write/values.ts';
+import type { Clock } from './storage/columns.ts';
 import type { ModelNumbers } from './storage/store.ts';
 import { createValidators } from './validation/compile.ts';
 

@@ -14,7 +14,7 @@ import {
 } from '../storage/write/cascade.ts';
 import { createSession, onlyReading, UNLIMITED_ROWS, type WriteSession } from '../storage/write/session.ts';
 import { createTables } from '../storage/write/tables.ts';
-import { createStamp, stampValues } from '../storage/write/values.ts';
+import { createStamp, stampValues } from '../storage/columns.ts';
 
 const CHUNK = 1000;
 /** Minimum milliseconds between transactions. */

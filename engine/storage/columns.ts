@@ -111,3 +111,44 @@ export function writtenSql(field: Field | undefined, value: string, dialect: Dia
   if (old === undefined) return `(${given})`;
   return `(select case when ${old} > value$ then ${old} else value$ end from (${given}) as given$)`;
 }
+
+// Values that the service fills in: authors and times.
+
+export type Clock = () => Date;
+
+export type Stamp = ReturnType<typeof createStamp>;
+
+/** `author`: the name of the token; null without tokens. If `clock` is undefined, the database sets generated times. */
+export function createStamp(clock: Clock | undefined, author: string | null) {
+  let time: Date | undefined;
+  return { author, now: (): Date => (time ??= clock?.() ?? new Date()), isByDatabase: clock === undefined };
+}
+
+interface Stamping {
+  readonly stamp: Stamp;
+  readonly dialect: DialectName;
+}
+
+export function stampFor({ stamp, dialect }: Stamping, field: Field): SqlValue {
+  const { generated, type } = field;
+  if (generated === 'createdBy' || generated === 'updatedBy') return stamp.author;
+  return generated !== undefined && stamp.isByDatabase
+    ? DATABASE_TIME
+    : encode(field, dialect, type.now?.(stamp.now()) ?? null);
+}
+
+export const filledColumns = (columns: readonly Column[]) => ({
+  made: columns.flatMap(({ field }) => (field && (field.generated ?? field.isNowByDefault) ? field : [])),
+  /** Columns to set when another column changes, and their case-folded columns. */
+  stamped: columns.flatMap(({ name, field, folds }) => {
+    const stamp = field ?? folds;
+    const isStamp = stamp?.generated === 'updatedAt' || stamp?.generated === 'updatedBy';
+    return isStamp ? { name, stamp, isFolded: folds !== undefined } : [];
+  }),
+});
+
+export const stampValues = (session: Stamping, { stamped }: ReturnType<typeof filledColumns>): readonly SqlValue[] =>
+  stamped.map(({ stamp, isFolded }) => {
+    const value = stampFor(session, stamp);
+    return isFolded ? foldedText(value) : value;
+  });

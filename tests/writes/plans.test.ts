@@ -11,7 +11,7 @@ import { planDeletion, planWrite } from '../../engine/storage/write/plan.ts';
 import { checkBody, requireFound, resolveBody } from '../../engine/storage/write/resolve.ts';
 import { createSession, onlyReading } from '../../engine/storage/write/session.ts';
 import { createTables } from '../../engine/storage/write/tables.ts';
-import { createStamp } from '../../engine/storage/write/values.ts';
+import { createStamp } from '../../engine/storage/columns.ts';
 import { ask } from '../support/ask.ts';
 import { printPlan } from '../support/print-plan.ts';
 import { createProject, type Project } from '../support/project.ts';

@@ -6,7 +6,7 @@ import { Problem, StartError } from '../../problem.ts';
 import { SCHEMA_CHECK_INTERVAL_MS } from '../database.ts';
 import type { Driver, Reader, Writer } from '../driver.ts';
 import { engineTables, SEED_TABLE } from '../tables.ts';
-import type { Clock } from '../write/values.ts';
+import type { Clock } from '../columns.ts';
 import { readAppliedModel, remember, type History, historyOf } from './applied.ts';
 import { assess, type Assessed, assessIn, blockers, formatRefusal } from './assess.ts';
 import { type Catalogue, driftOf, othersIn, ownIndexes, readCatalogue } from './catalogue.ts';

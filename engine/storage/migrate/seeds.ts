@@ -14,7 +14,7 @@ import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader, Writer } from '../driver.ts';
 import { createReads } from '../read/reads.ts';
 import { METADATA } from '../tables.ts';
-import type { Clock } from '../write/values.ts';
+import type { Clock } from '../columns.ts';
 import { createWrites } from '../write/writes.ts';
 import { changeOf, rowsWhere, type TypeChange, valueAfter } from './change.ts';
 import type { Comparison } from './compare.ts';

@@ -6,7 +6,8 @@ import { type Refusal, tooManyRows } from './cascade.ts';
 import { apply } from './apply.ts';
 import { effectsOf } from './effects.ts';
 import { planDeletion } from './plan.ts';
-import { sessionOf, type Stamped, type Transaction, type Verb } from './verb.ts';
+import { sessionOf } from './session.ts';
+import type { Stamped, Transaction, Verb } from './verb.ts';
 
 type DeletionRequest = DeleteFoundRequest & { readonly found?: readonly number[] };
 

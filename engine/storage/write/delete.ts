@@ -9,7 +9,9 @@ import { effectsOf } from './effects.ts';
 import { planDeletion } from './plan.ts';
 import { notFound, shownTo } from './records.ts';
 import { deleteSingle } from './single.ts';
-import { rowDeletedBy, sessionOf, type Stamped, type Transaction, type Verb } from './verb.ts';
+import { sessionOf } from './session.ts';
+import { rowOf } from './tables.ts';
+import type { Stamped, Transaction, Verb } from './verb.ts';
 
 async function run(transaction: Transaction, request: Stamped<RecordDeletion>): Promise<Written> {
   const { writer, reads } = transaction;
@@ -32,6 +34,6 @@ async function run(transaction: Transaction, request: Stamped<RecordDeletion>): 
 export const remove: Verb<RecordDeletion, Written> = {
   run,
   single: deleteSingle,
-  row: rowDeletedBy,
+  row: ({ view, identifier }) => rowOf(view.type, identifier),
   kept: () => [],
 };

@@ -3,7 +3,7 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import { rawObject } from '../../json/raw.ts';
 import { OPEN_COLUMN, type RecordType, type Reference } from '../../model/model.ts';
 import type { Problem } from '../../problem.ts';
-import { foldedText, withFolded } from '../columns.ts';
+import { foldedText, stampValues, withFolded } from '../columns.ts';
 import { type Cascade, type Deletion, isIn, type Refusal, tooManyRows, type Unlinked, walkCascade } from './cascade.ts';
 import type { Changes, NewRow, PairChange, RowChange, RowId, WritePlan } from './change.ts';
 import { exchangeConflict, freeColumn, freeValue, holdersAmong } from './conflicts.ts';
@@ -24,7 +24,7 @@ import {
   throwRefused,
   type WriteSession,
 } from './session.ts';
-import { openKeysOf, stampChanged, stampValues } from './values.ts';
+import { openKeysOf, stampChanged } from './values.ts';
 
 const NONE: Changes = new Map();
 const UNREAD = { identifier: undefined, before: undefined, isHidden: false } as const;

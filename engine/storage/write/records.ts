@@ -1,4 +1,5 @@
 /** The verbs that write the records of a body: resolved as a whole, applied in one transaction, and read back inside it. */
+import { relationsIn } from '../../model/model.ts';
 import { Problem, throwTogether } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { Overtaken } from '../driver.ts';
@@ -13,7 +14,8 @@ import { numbersFor, previewReader } from './preview.ts';
 import { checkBody, requireFound, resolveBody } from './resolve.ts';
 import { createSingle, updateSingle } from './single.ts';
 import { rowOf } from './tables.ts';
-import { sessionOf, type Stamped, type Transaction, type Verb } from './verb.ts';
+import { sessionOf } from './session.ts';
+import type { Stamped, Transaction, Verb } from './verb.ts';
 
 interface RecordsRequest extends Omit<CreateRequest, 'view'> {
   readonly view?: View;
@@ -34,12 +36,9 @@ export async function writeRecords(
     precondition && identifier !== undefined ? [{ identifier, precondition }] : [],
   );
   const tagged = expected.map(({ identifier }) => identifier);
-  const isLocked = await lockNamed(
-    session,
-    type,
-    items,
-    view && tagged.length > 0 ? shownTo(transaction, view, tagged) : undefined,
-  );
+  const findShown = view && tagged.length > 0 ? shownTo(transaction, view, tagged) : undefined;
+  const isNew = items.every(({ body, identifier }) => identifier === undefined && relationsIn(type, body).length === 0);
+  const isLocked = isNew || (await lockNamed(session, type, items, findShown));
   await request.locked?.();
   const roots = await resolveBody(session, type);
   checkBody(session);

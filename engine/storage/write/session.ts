@@ -13,9 +13,10 @@ import {
 } from '../../model/model.ts';
 import { ALL_RIGHTS, type Rights } from '../../model/rights.ts';
 import { type Fault, faultyRequest, type Problem, type ProblemCode } from '../../problem.ts';
-import type { Reader, Row, Writer } from '../driver.ts';
+import type { Stamp } from '../columns.ts';
+import type { Driver, Reader, Row, Writer } from '../driver.ts';
+import type { Reads } from '../read/reads.ts';
 import type { Tables, WriteTable } from './tables.ts';
-import type { Stamp } from './values.ts';
 
 /** A record that the write touches: one node for all its mentions in the body. */
 export interface Node {
@@ -110,7 +111,7 @@ export const onlyReading = (reader: Reader): Writer => ({ ...NO_WRITER, ...reade
 
 export const UNLIMITED_ROWS = 1_000_000_000;
 
-export interface Given {
+interface Given {
   readonly writer: Writer;
   readonly tables: Tables;
   readonly dialect: DialectName;
@@ -165,6 +166,25 @@ export function createSession(asked: Given) {
     /** Contradictions between mentions, reported if the body has no other fault. */
     contradictions: [] as Fault[],
   };
+}
+
+export interface WriteContext {
+  readonly driver: Driver;
+  readonly reads: Reads;
+  readonly tables: Tables;
+  /** The same statements, without locks. */
+  readonly unlocked: Tables;
+  readonly writeRows: number | undefined;
+}
+
+/** Dry runs, and writes sent without BEGIN, need no row locks. */
+export function sessionOf(
+  { tables, unlocked, writeRows, driver: { dialect } }: WriteContext,
+  writer: Writer,
+  { dryRun, ...given }: Omit<Given, 'writer' | 'tables' | 'dialect'> & { readonly dryRun?: boolean },
+): WriteSession {
+  const locking = dryRun || writer === NO_WRITER ? unlocked : tables;
+  return createSession({ writeRows, ...given, writer, tables: locking, dialect: dialect.name });
 }
 
 const createNode = (session: WriteSession, type: RecordType, pointer: string, given: Partial<Node>): Node => ({

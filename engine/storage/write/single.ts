@@ -6,7 +6,7 @@ import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import type { JsonObject } from '../../json/json.ts';
 import { identifierIn, relationsIn } from '../../model/model.ts';
 import type { View } from '../../query/list-query.ts';
-import { withFolded } from '../columns.ts';
+import { stampValues, withFolded } from '../columns.ts';
 import type { BoundStatement, Driver, Row } from '../driver.ts';
 import { UNCHARGED_CHARS } from '../read/reads.ts';
 import type { CreateRequest, RecordDeletion, WriteRequest, Written, WrittenRecords } from '../store.ts';
@@ -15,10 +15,10 @@ import { isNew, type RowId, type WritePlan } from './change.ts';
 import { newValue, planWrite } from './plan.ts';
 import { isViolation } from './refused.ts';
 import { checkBody, resolveBody } from './resolve.ts';
-import { isNode, NO_WRITER, type Node, type WriteSession } from './session.ts';
+import { isNode, NO_WRITER, type Node, type WriteSession, sessionOf, type WriteContext } from './session.ts';
 import { rowOf, type WriteTable } from './tables.ts';
-import { encodedAs, stampValues } from './values.ts';
-import { rowDeletedBy, sessionOf, type Stamped, type WriteContext } from './verb.ts';
+import { encodedAs } from './values.ts';
+import type { Stamped } from './verb.ts';
 
 async function send({ driver }: WriteContext, ...asked: Parameters<NonNullable<Driver['writeAlone']>>) {
   return driver.writeAlone?.(...asked).catch((error: unknown) => {
@@ -97,7 +97,7 @@ export async function deleteSingle(context: WriteContext, request: RecordDeletio
   if (type.referrers.some(({ reference }) => reference.onDelete !== 'restrict')) return undefined;
   if (tables.joinsOf(type).length > 0) return undefined;
   const statement = tables.of(type).single?.remove(view.key, view);
-  const row = statement && (await send(context, statement, [identifier], request.caller, rowDeletedBy(request)));
+  const row = statement && (await send(context, statement, [identifier], request.caller, rowOf(type, identifier)));
   return row && { identifier, body: String(row[0]) };
 }
 

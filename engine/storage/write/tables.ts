@@ -1,11 +1,10 @@
 /** Statements over one table, compiled and cached at their first use. */
 import { createShapeCache, memoized } from '../../memo.ts';
 import { type Index, type JoinTable, type Model, type RecordType } from '../../model/model.ts';
-import { type Column, columnsOf, neededOf, readSql, writtenSql } from '../columns.ts';
+import { type Column, columnsOf, neededOf, readSql, writtenSql, filledColumns } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Statement, Values } from '../driver.ts';
 import { columnSql, indexed } from '../tables.ts';
-import { filledColumns } from './values.ts';
 
 export const MOST_LISTED = 10;
 

@@ -6,7 +6,7 @@ import type { RawMember, RawMembers } from '../../json/tokenizer.ts';
 import { type Check, type Field, OPEN_COLUMN } from '../../model/model.ts';
 import { shortened } from '../../names.ts';
 import { meets } from '../../query/operators.ts';
-import { type Column, columnType, DATABASE_TIME, encode, encodedDefault, foldedText } from '../columns.ts';
+import { columnType, encode, encodedDefault, stampFor } from '../columns.ts';
 import {
   assign,
   type Mention,
@@ -144,43 +144,6 @@ function pointerOf({ assigned, pointer }: Node, { at, fields }: Check): string {
   return `${record}/${escapeStep(at.name)}`;
 }
 
-export type Clock = () => Date;
-
-export type Stamp = ReturnType<typeof createStamp>;
-
-/** `author`: the name of the token; null without tokens. If `clock` is undefined, the database sets generated times. */
-export function createStamp(clock: Clock | undefined, author: string | null) {
-  let time: Date | undefined;
-  return { author, now: (): Date => (time ??= clock?.() ?? new Date()), isByDatabase: clock === undefined };
-}
-
-function valueOf({ stamp, dialect }: Pick<WriteSession, 'stamp' | 'dialect'>, field: Field): SqlValue {
-  const { generated, type } = field;
-  if (generated === 'createdBy' || generated === 'updatedBy') return stamp.author;
-  return generated !== undefined && stamp.isByDatabase
-    ? DATABASE_TIME
-    : encode(field, dialect, type.now?.(stamp.now()) ?? null);
-}
-
-export const filledColumns = (columns: readonly Column[]) => ({
-  made: columns.flatMap(({ field }) => (field && (field.generated ?? field.isNowByDefault) ? field : [])),
-  /** Columns to set when another column changes, and their case-folded columns. */
-  stamped: columns.flatMap(({ name, field, folds }) => {
-    const stamp = field ?? folds;
-    const isStamp = stamp?.generated === 'updatedAt' || stamp?.generated === 'updatedBy';
-    return isStamp ? { name, stamp, isFolded: folds !== undefined } : [];
-  }),
-});
-
-export const stampValues = (
-  session: Pick<WriteSession, 'stamp' | 'dialect'>,
-  { stamped }: ReturnType<typeof filledColumns>,
-): readonly SqlValue[] =>
-  stamped.map(({ stamp, isFolded }) => {
-    const value = valueOf(session, stamp);
-    return isFolded ? foldedText(value) : value;
-  });
-
 export function fillNew(session: WriteSession): void {
   for (const node of session.made)
     for (const field of node.table.filled.made) if (!isInBody(node, field.column)) fill(session, node, field);
@@ -193,5 +156,5 @@ export function stampChanged(session: WriteSession, changed: readonly Node[]): v
 
 function fill(session: WriteSession, node: Node, field: Field): void {
   const pointer = `${node.pointer}/${escapeStep(field.name)}`;
-  node.assigned.set(field.column, { value: valueOf(session, field), pointer, byOmission: false });
+  node.assigned.set(field.column, { value: stampFor(session, field), pointer, byOmission: false });
 }

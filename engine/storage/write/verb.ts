@@ -1,20 +1,9 @@
 /** A verb: what a kind of write does, and what the runner in `writes.ts` must know of it. */
 import type { View } from '../../query/list-query.ts';
-import type { Driver, Writer } from '../driver.ts';
-import type { Reads } from '../read/reads.ts';
-import type { RecordDeletion, WriteRequest } from '../store.ts';
-import { createSession, type Given, NO_WRITER, type WriteSession } from './session.ts';
-import { rowOf, type Tables } from './tables.ts';
-import type { Stamp } from './values.ts';
-
-export interface WriteContext {
-  readonly driver: Driver;
-  readonly reads: Reads;
-  readonly tables: Tables;
-  /** The same statements, without locks. */
-  readonly unlocked: Tables;
-  readonly writeRows: number | undefined;
-}
+import type { Writer } from '../driver.ts';
+import type { WriteRequest } from '../store.ts';
+import type { Stamp } from '../columns.ts';
+import type { WriteContext } from './session.ts';
 
 /** A transaction, or the snapshot of a dry run. */
 export interface Transaction extends WriteContext {
@@ -43,15 +32,3 @@ export interface Verb<R, W> {
   readonly again?: (kept: readonly number[]) => W | undefined;
   readonly view?: (request: R) => View | undefined;
 }
-
-/** Dry runs, and writes sent without BEGIN, need no row locks. */
-export function sessionOf(
-  { tables, unlocked, writeRows, driver: { dialect } }: WriteContext,
-  writer: Writer,
-  { dryRun, ...given }: Omit<Given, 'writer' | 'tables' | 'dialect'> & Pick<WriteRequest, 'dryRun'>,
-): WriteSession {
-  const locking = dryRun || writer === NO_WRITER ? unlocked : tables;
-  return createSession({ writeRows, ...given, writer, tables: locking, dialect: dialect.name });
-}
-
-export const rowDeletedBy = ({ view, identifier }: RecordDeletion): string => rowOf(view.type, identifier);

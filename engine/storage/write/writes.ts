@@ -2,6 +2,7 @@
 import { NO_CLIENT } from '../../edge/caller.ts';
 import type { Model } from '../../model/model.ts';
 import { ALL_RIGHTS } from '../../model/rights.ts';
+import { type Clock, createStamp } from '../columns.ts';
 import type { Driver, Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type { CreateRequest, DoneOnce, KeptAnswer, Once, Retried, Store } from '../store.ts';
@@ -10,11 +11,10 @@ import { deleteFound } from './delete-found.ts';
 import { createOnce, forgetKeys } from './once.ts';
 import { create, update, writeRecords } from './records.ts';
 import { isViolation, located, RefusedRow } from './refused.ts';
-import { onlyReading } from './session.ts';
+import { onlyReading, type WriteContext } from './session.ts';
 import { createTables } from './tables.ts';
 import { upsert } from './upsert.ts';
-import { type Clock, createStamp } from './values.ts';
-import type { Asked, Stamped, Transaction, Verb, WriteContext } from './verb.ts';
+import type { Asked, Stamped, Transaction, Verb } from './verb.ts';
 
 export type Writes = Pick<Store, 'create' | 'update' | 'upsert' | 'delete' | 'deleteFound' | 'once' | 'forgetKeys'> & {
   insert(writer: Writer, records: Pick<CreateRequest, 'type' | 'items'>): Promise<void>;
@@ -33,7 +33,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
   const unlocked = createTables({ ...dialect, locks: false, lockOwnership: undefined }, served);
   const context: WriteContext = { driver, reads, tables, unlocked, writeRows };
   const runOnce = createOnce(dialect);
-  const stampFor = ({ dryRun, author }: Pick<Asked, 'author' | 'dryRun'>) =>
+  const stampOf = ({ dryRun, author }: Pick<Asked, 'author' | 'dryRun'>) =>
     // A dry run writes nothing, so the database supplies no time.
     createStamp(dryRun ? (clock ?? (() => new Date())) : clock, author);
 
@@ -67,7 +67,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     };
 
   async function prepared<R extends Asked, W>(verb: Verb<R, W>, asked: R): Promise<Stamped<R>> {
-    const request = { ...asked, stamp: stampFor(asked) };
+    const request = { ...asked, stamp: stampOf(asked) };
     return verb.prepare ? verb.prepare(context, request) : request;
   }
 
@@ -80,7 +80,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     insert: async (writer, records) => {
       const request = { ...records, author: null, mergePatch: false, readOnlyToo: true };
       const transaction = { ...context, writer, isSearched: true };
-      await writeRecords(transaction, { ...request, stamp: stampFor(request) });
+      await writeRecords(transaction, { ...request, stamp: stampOf(request) });
     },
     once: {
       create: doingOnce(create),
