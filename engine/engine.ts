@@ -69,7 +69,7 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
     onStatement,
     log,
     onServed: (served) => void (model = served),
-    onFit: fitReporter(log),
+    onUnusable: schemaReporter(log),
     onWait: metrics?.wait,
   };
   const opening = openStorage(model, settings.databaseUrl, settings, observers);
@@ -157,8 +157,8 @@ const reportsTo = (log: Log, model: Model): Reports => ({
   refused: (faults) => log.error({ faults }, 'the tokens have faults; faulty lines give no access'),
 });
 
-const fitReporter =
-  (log: Log): NonNullable<DatabaseObserver['onFit']> =>
+const schemaReporter =
+  (log: Log): NonNullable<DatabaseObserver['onUnusable']> =>
   (tables, readOnly) => {
     if (tables.length > 0)
       log.error({ tables }, 'another version of the service changed these tables; requests that need them get 503');

@@ -9,7 +9,7 @@ import {
   Histogram,
   Registry,
 } from 'prom-client';
-import type { OnWait } from './storage/database.ts';
+import type { OnWait } from './storage/admission.ts';
 import type { ServerUsage } from './storage/driver.ts';
 import { Problem } from './problem.ts';
 import { workerNumber } from './process.ts';

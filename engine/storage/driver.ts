@@ -9,6 +9,10 @@ export type Awaitable<T> = T | Promise<T>;
 /** SQL with positional parameters. Drivers prepare it once per connection. */
 export interface Statement {
   readonly sql: string;
+  /** The tables of record types, and of the links between them, that it reads. None: the engine's own tables. */
+  readonly reads?: readonly string[];
+  /** The tables that it changes. */
+  readonly writes?: readonly string[];
   /** The same statement for a shared transaction: it does nothing if it would have to wait for a lock. */
   readonly together?: Statement | undefined;
 }
@@ -74,6 +78,8 @@ export interface Driver extends Reader, Migrating {
   /** Runs the work on one snapshot. `single`: its statements may have a snapshot each. */
   read<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean): Awaitable<T>;
   scan<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean): Awaitable<T>;
+  /** `read` for a dry run, which may take as long as a write. */
+  preview<T>(work: (reader: Reader) => Awaitable<T>, caller: Caller): Awaitable<T>;
   /** Maximum rows of a table that `read` may count; above it, use `scan`. */
   readonly mostCounted: number;
   /** Changes with each commit; missing if the driver would have to ask the server. */

@@ -48,7 +48,7 @@ export async function openStorage(
   try {
     const prepared = await driver.exclusively(() => prepare(model, driver, { migrate, clock }));
     const { mapped, history } = prepared;
-    await driver.hold(mapped);
+    await driver.watch(mapped);
     const reads = createReads(driver);
     const replicas = readUrl === '' ? [] : ((await databaseAt(readUrl).replicas?.(options, driver)) ?? []);
     const { answers, drivers } = createReplicaReads(reads, replicas, mapped, observer);
@@ -61,7 +61,7 @@ export async function openStorage(
       summary,
       ready: async () => {
         await driver.ping();
-        await driver.requireFit();
+        await driver.requireUsable();
         return { database: await currentNumber(driver), serves: history.own?.number ?? 0 };
       },
       usage: () => [
@@ -124,7 +124,7 @@ export function databaseAt(url: string): Location {
   };
 }
 
-/** Reads go to a replica that has the client's last position, else to the primary. `mapped`: see Database.hold. */
+/** Reads go to a replica that has the client's last position, else to the primary. `mapped`: see Database.watch. */
 function createReplicaReads(
   primary: Reads,
   replicas: readonly Replica[],
@@ -133,7 +133,7 @@ function createReplicaReads(
 ) {
   const all = replicas.map(({ driver: inner, covers }) => {
     const driver = createDatabase(inner, { onStatement, onWait, log });
-    driver.hold(mapped).catch(() => undefined);
+    driver.watch(mapped).catch(() => undefined);
     return { driver, covers, reads: createReads(driver) };
   });
   let turn = 0;

@@ -133,6 +133,7 @@ function driverOf(address: PostgresAddress, options: DriverOptions, onLost?: () 
     },
     read,
     scan: read,
+    preview: read,
     write: (work, caller, _row, revision) => writeIn(requests, BEGIN, work, caller, revision),
     writeAlone: prepared ? createWriteAlone(connections) : undefined,
     define: (statements) => define(unlimited, statements),

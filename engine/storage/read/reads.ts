@@ -31,6 +31,7 @@ import {
   ROOT_ALIAS,
   SHOWN_LIMITS,
   type ShownLimits,
+  tablesOfView,
   tooMany,
 } from './views.ts';
 
@@ -57,11 +58,12 @@ const QUICK_PAGE: ShownLimits = { ...SHOWN_LIMITS, rows: 100, bytes: 128 * 1024 
 function compileView(view: View, dialect: Dialect, most: ShownLimits) {
   const column = `${ROOT_ALIAS}.${dialect.quote(view.type.identifier.column)}`;
   const select = `select ${limitedJson(view, dialect, most)} from ${dialect.quote(view.type.table)} as ${ROOT_ALIAS} where ${column}`;
+  const reads = tablesOfView(view);
   return {
-    record: { sql: `${select} = ?` },
+    record: { sql: `${select} = ?`, reads },
     limit: createDeepLimit(view, 'select cast(? as bigint)', dialect, most),
     // Bound: JSON array of identifiers. A join with the array might not use the primary key.
-    some: { sql: `select (${select} = listed$.value) from ${dialect.listed} order by listed$.key` },
+    some: { sql: `select (${select} = listed$.value) from ${dialect.listed} order by listed$.key`, reads },
     limitOfSome: createDeepLimit(view, `select value from ${dialect.listed}`, dialect),
   };
 }

@@ -51,6 +51,17 @@ export function recordJson({ type, fields, relations, openKeys }: View, alias: s
 const aliasOf = (relation: Relation, parent: string): string =>
   `${parent}_${[...relation.source.relations.keys()].indexOf(relation.name)}`;
 
+const tablesOf = ({ link, target }: Relation): readonly string[] =>
+  link.at === 'join' ? [link.table.name, target.table] : [target.table];
+
+/** The tables that lead to the record at the end of a path. */
+export const tablesOfPath = (relations: readonly Relation[]): readonly string[] => relations.flatMap(tablesOf);
+
+export const tablesOfView = ({ type, relations }: View): readonly string[] => [
+  type.table,
+  ...relations.flatMap(({ relation, view }) => [...tablesOf(relation), ...tablesOfView(view)]),
+];
+
 interface Joined {
   readonly tables: readonly string[];
   readonly conditions: readonly string[];
@@ -215,7 +226,8 @@ export function createDeepLimit(compiledFor: View, identifiers: string, dialect:
   const root = { tables: [`${dialect.quote(table)} as ${ROOT_ALIAS}`], conditions: [asked] };
   const counts = pathsOf(compiledFor).flatMap(({ relations }) => {
     if (relations.length === 1) return [];
-    const count = { sql: `select ${countSql(pathRows(relations, root, dialect), deep)}` };
+    const sql = `select ${countSql(pathRows(relations, root, dialect), deep)}`;
+    const count = { sql, reads: [table, ...tablesOfPath(relations)] };
     return { name: relations.map(({ name }) => name).join('.'), count };
   });
   if (counts.length === 0) return undefined;
@@ -265,5 +277,6 @@ function viewRowsStatement(view: View, dialect: Dialect): Statement {
     const rows = pathRows(relations, root, dialect);
     return `select * from (select ${row} from ${rows} limit ${MAX_SHOWN_ROWS * MAX_LOCKED_RECORDS + 1}) as p${path}$`;
   });
-  return { sql: `with asked$ as (select listed$.value as id$ from ${dialect.listed}) ${selects.join(' union all ')}` };
+  const sql = `with asked$ as (select listed$.value as id$ from ${dialect.listed}) ${selects.join(' union all ')}`;
+  return { sql, reads: tablesOfView(view) };
 }

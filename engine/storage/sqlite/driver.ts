@@ -75,6 +75,7 @@ export function openSqlite(
       waitMs: (kind) => (kind === 'stream' ? BUSY_TIMEOUT_MS : statementTimeout),
     },
     read: (work) => work(reader),
+    preview: (work) => work(reader),
     write: commits.write,
     define: (statements) => afterReads(() => define(writer, statements)),
     // The first process that defines tables locks the file.

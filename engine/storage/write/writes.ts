@@ -105,7 +105,10 @@ async function transact<T>(
     driver.write((writer) => work({ ...context, writer, isSearched }), caller, row);
   try {
     if (dryRun)
-      return await driver.read((reader) => work({ ...context, writer: onlyReading(reader), isSearched: true }), caller);
+      return await driver.preview(
+        (reader) => work({ ...context, writer: onlyReading(reader), isSearched: true }),
+        caller,
+      );
     return await run(false).catch((error: unknown) => {
       if (!isViolation(error) || error instanceof RefusedRow) throw error;
       return run(true);
