@@ -1,6 +1,7 @@
 /** Tables that another process changes under a running service: it goes on, or says 503, and nothing acknowledged is lost. */
 import { ask } from '../support/ask.ts';
 import { exchange } from '../support/exchange.ts';
+import { databaseKind } from '../support/databases.ts';
 import { createProject, type Files, type Project } from '../support/project.ts';
 import { until } from '../support/leaving.ts';
 
@@ -137,6 +138,52 @@ test('a change that is taken back is served again', async () => {
     await change(project, { 'book.yaml': BOOK.replace('pages: {', 'pages: { index: true,') });
     expect((await exchange(url, 'GET /health/ready')).status).toBe(200);
     expect((await ask(url, 'PATCH /api/books/1', { pages: 8 })).status).toBe(200);
+  });
+  await project.remove();
+});
+
+describe('a type is removed', () => {
+  // Its table has the name of a column of another type.
+  const ITEM = 'type: Item\nfields: { name: { type: string }, notes: { type: string } }\n';
+  let project: Project;
+  beforeEach(async () => {
+    project = await createProject({ 'item.yaml': ITEM, 'note.yaml': NOTE });
+  });
+  afterEach(() => project.remove());
+
+  test('and the running service refuses requests for this type alone', async () => {
+    await project.serving(async (url) => {
+      await ask(url, 'POST /api/items', { name: 'a', notes: 'b' });
+      await ask(url, 'POST /api/notes', { text: 'n' });
+      await change(project, { 'note.yaml': null });
+      await until(async () => (await exchange(url, 'GET /health/ready')).status === 503);
+      for (const [title, body, status] of [
+        ['GET /api/items/1', undefined, 200],
+        ['GET /api/items', undefined, 200],
+        ['GET /api/items?_cnd[notes]=b&_cnd[orderBy]=notes', undefined, 200],
+        ['POST /api/items', { notes: 'c' }, 201],
+        ['POST /api/items', [{ notes: 'd' }, { notes: 'e' }], 201],
+        ['PATCH /api/items/1', { notes: 'f' }, 200],
+        ['DELETE /api/items/2', undefined, 200],
+        ['GET /api/notes/1', undefined, 503],
+        ['GET /api/notes', undefined, 503],
+        ['GET /api/notes?_cnd[text]=n', undefined, 503],
+        ['POST /api/notes', { text: 'm' }, 503],
+        ['DELETE /api/notes/1', undefined, 503],
+      ] as const)
+        expect([title, (await ask(url, title, body)).status]).toEqual([title, status]);
+    });
+  });
+});
+
+// PostgreSQL tells reads within a second.
+(databaseKind === 'sqlite' ? test : test.skip)('the first request after a change knows it', async () => {
+  const project = await createProject(BEFORE);
+  await project.serving(async (url) => {
+    await ask(url, 'POST /api/notes', { text: 'n' });
+    await change(project, { 'note.yaml': NOTE.replace('string', 'any') });
+    const answers = await Promise.all([1, 2, 3].map(() => ask(url, 'GET /api/notes/1')));
+    expect(answers.map(({ status }) => status)).toEqual([503, 503, 503]);
   });
   await project.remove();
 });

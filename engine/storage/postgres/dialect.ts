@@ -21,6 +21,7 @@ const countedPage: NonNullable<Dialect['counted']> = (page, count, { values, isF
   const rows = '(select count(*) from page$)';
   const unless = isFirstPage ? ` where ${rows} >= $${values - 1} or (${rows} = 0 and $${values} > 0)` : '';
   return {
+    ...page,
     sql:
       `with page$(text$) as materialized (${page.sql}) select text$, null::bigint from page$ ` +
       `union all select null, (${count.sql})${unless}`,

@@ -10,13 +10,13 @@ import { type Column, columnType, writtenSql } from '../columns.ts';
 import type { Dialect, SingleWrites } from '../dialect.ts';
 import type { Statement } from '../driver.ts';
 import { UNCHARGED_CHARS } from '../read/reads.ts';
-import { recordJson, ROOT_ALIAS } from '../read/views.ts';
+import { recordJson, ROOT_ALIAS, tablesOfView } from '../read/views.ts';
 import { columnSql } from '../tables.ts';
 
 export const singleWrites = (dialect: Dialect): SingleWrites => ({
   of: (type, columns, stamped) => ({
     create: createShapeCache((view: View) => create(view, columns, dialect)),
-    insertNew: { sql: insertNew(type, columns, dialect) },
+    insertNew: { sql: insertNew(type, columns, dialect), writes: [type.table] },
     answerNew: createShapeCache((view: View) => answerNew(view, dialect)),
     update: createShapeCache((change: readonly [View, readonly string[]]) =>
       update(change, [columns, stamped], dialect),
@@ -25,9 +25,13 @@ export const singleWrites = (dialect: Dialect): SingleWrites => ({
   }),
   insertPair: ({ name, left, right }) => {
     const columns = [left.column, right.column].map(dialect.quote);
-    return { sql: `insert into ${dialect.quote(name)} (${columns.join(', ')}) values (${linkSql(1)}, ${linkSql(2)})` };
+    const sql = `insert into ${dialect.quote(name)} (${columns.join(', ')}) values (${linkSql(1)}, ${linkSql(2)})`;
+    return { sql, writes: [name] };
   },
 });
+
+/** Writes the record, and reads its view. */
+const touchedBy = (view: View) => ({ reads: tablesOfView(view), writes: [view.type.table] });
 
 const settingOf = (index: number): string => `'records.n' || -$${index}::bigint`;
 
@@ -50,7 +54,7 @@ function create(view: View, columns: readonly Column[], dialect: Dialect): State
   const current = isCurrent(dialect, columns.length + 2);
   // A unique conflict must not undo other writes of the transaction.
   const sql = `${insertNew(type, columns, dialect)} where ${current} on conflict do nothing returning ${identifierOf(type, dialect)}, ${json}`;
-  return { sql, together: { sql } };
+  return { sql, together: { sql }, ...touchedBy(view) };
 }
 
 function answerNew(view: View, dialect: Dialect): Statement {
@@ -59,9 +63,8 @@ function answerNew(view: View, dialect: Dialect): Statement {
   const record = `select ${identifier} as id$, ${recordJson(view, ROOT_ALIAS, dialect)} as text$ from ${tableOf(view.type, dialect)} where ${identifier} = ${linkSql(1)} offset 0`;
   const isTaken = `exists (select from json_array_elements($2::json) where current_setting('records.n' || (value ->> 0)) = value ->> 1)`;
   const isFine = `${isCurrent(dialect, 3)} and length(text$) <= ${UNCHARGED_CHARS} and not ${isTaken}`;
-  return {
-    sql: `select id$, text$, 1 / coalesce((${isFine})::int, 0) from (select) as one$ left join (${record}) as new$ on true`,
-  };
+  const sql = `select id$, text$, 1 / coalesce((${isFine})::int, 0) from (select) as one$ left join (${record}) as new$ on true`;
+  return { sql, reads: tablesOfView(view) };
 }
 
 const bound = (column: Column, index: number, dialect: Dialect, old?: string): string =>
@@ -101,7 +104,8 @@ function update(
   const isUnique = type.indexes.some(
     ({ unique, members }) => unique && members.some((member) => 'column' in member && changed.includes(member.column)),
   );
-  return { sql: sql('for update'), together: isUnique ? undefined : { sql: sql(UNLOCKED) } };
+  const together = isUnique ? undefined : { sql: sql(UNLOCKED) };
+  return { sql: sql('for update'), together, ...touchedBy(view) };
 }
 
 function remove(view: View, dialect: Dialect): Statement {
@@ -112,7 +116,7 @@ function remove(view: View, dialect: Dialect): Statement {
   // The DELETE would wait for locked rows that refer to it.
   const isReferred = type.referrers.length > 0;
   const unlocked = `${identifier} = (select ${identifier} from ${rows} where ${found} ${UNLOCKED})`;
-  return { sql: sql(found), together: isReferred ? undefined : { sql: sql(unlocked) } };
+  return { sql: sql(found), together: isReferred ? undefined : { sql: sql(unlocked) }, ...touchedBy(view) };
 }
 
 const tableOf = ({ table }: RecordType, { quote }: Dialect): string => `${quote(table)} as ${ROOT_ALIAS}`;

@@ -15,10 +15,19 @@ import {
   shapeOfConditions,
   type SqlCondition,
   sqlOf,
+  tablesOfConditions,
   valuesOf,
 } from './conditions.ts';
 import { greatestIdentifier, servedByIndex } from './heaviness.ts';
-import { createDeepLimit, limitedJson, recordJson, ROOT_ALIAS, type ShownLimits } from './views.ts';
+import {
+  createDeepLimit,
+  limitedJson,
+  recordJson,
+  ROOT_ALIAS,
+  type ShownLimits,
+  tablesOfPath,
+  tablesOfView,
+} from './views.ts';
 
 /** Replaces long JSON, which never contains this character. */
 export const LONG_MARK = '\u0002';
@@ -46,7 +55,13 @@ export function compileList(query: ListQuery, dialect: Dialect, most: ShownLimit
   const matching = sqlOf(query.filters, counted, dialect);
   const selectMatching = (columns: string, before = '', within = ''): string =>
     selectSql(columns, `${before}${counted.from} ${counted.joins()}`, all([{ sql: within, values: [] }, matching]));
-  const count: Statement = { sql: selectMatching('count(*)') };
+  const tables = [
+    ...tablesOfView(view),
+    ...tablesOfConditions(query.filters),
+    ...order.flatMap(({ path }) => tablesOfPath(path.relations)),
+  ];
+  const statement = (sql: string): Statement => ({ sql, reads: tables });
+  const count = statement(selectMatching('count(*)'));
 
   const source = createJoinedTables(type, dialect);
   const filters = sqlOf(query.filters, source, dialect);
@@ -81,12 +96,12 @@ export function compileList(query: ListQuery, dialect: Dialect, most: ShownLimit
   const json = `${limitedJson(view, dialect, most)} as text$`;
   // If an index gives the order, no sort is needed; but skipped rows must not build JSON.
   const isDirect = servedByIndex(query) && offset === 0;
-  const page: Statement = { sql: isDirect ? ordered([json, ...reads]) : late([json], reads) };
+  const page = statement(isDirect ? ordered([json, ...reads]) : late([json], reads));
   const long = `octet_length(text$) > ${MAX_BRIEF_BYTES}`;
   // This LIMIT and WHERE keep SQLite from building the JSON each time that the outer SELECT names it.
   const texts = isDirect ? page.sql : `${page.sql} limit -1`;
   const brief = `select case when ${long} then '${LONG_MARK}' else text$ end from (${texts}) where text$ is not null`;
-  const identifiers: Statement = { sql: ordered([identifier]) };
+  const identifiers = statement(ordered([identifier]));
   const estimate = dialect.estimate.sql({ table, identifier: id, rowIdentifier: identifier, select: selectMatching });
   const behind = selectSql('1', from, all([filters, cursorCondition(query, paths, true)]));
   const isBrief = dialect.readsRowsAtOnce && orderValuesIn !== undefined;
@@ -94,7 +109,7 @@ export function compileList(query: ListQuery, dialect: Dialect, most: ShownLimit
     /** The JSON, and the order values if the JSON lacks them. */
     page,
     /** The JSON, or LONG_MARK if it is long; missing if rows one by one cost no more. */
-    brief: isBrief ? { sql: brief } : undefined,
+    brief: isBrief ? statement(brief) : undefined,
     /** Page and total. Bound: as the page, and `filterValues`. */
     counted:
       orderValuesIn &&
@@ -104,17 +119,17 @@ export function compileList(query: ListQuery, dialect: Dialect, most: ShownLimit
       orderValuesIn?.(text) ?? paths.map(({ decode }, index) => decode(row?.[index + 1] ?? null)),
     identifiers,
     count,
-    estimate: { sql: estimate },
-    greatest: {
-      sql: greatestIdentifier(
+    estimate: statement(estimate),
+    greatest: statement(
+      greatestIdentifier(
         type,
         query.filters,
         order.map(({ path }) => path),
         dialect.quote,
       ),
-    },
+    ),
     /** Returns a row if a record is on the other side of the cursor. Bound: `behindValues`. */
-    behind: { sql: `${behind} limit 1` },
+    behind: statement(`${behind} limit 1`),
     limit: createDeepLimit(view, identifiers.sql, dialect, most),
     filterValues: (asked: ListQuery) => valuesOf(asked.filters, dialect),
     values: (asked: ListQuery) => [...valuesOf(asked.filters, dialect), ...cursorCondition(asked, paths).values],
@@ -282,16 +297,23 @@ export function compileSummary(
     ['measures', objectOf(measures, columns.measures)],
   ] as const;
   const select = `select ${jsonObject(parts)} from`;
+  const tables = [
+    type.table,
+    ...tablesOfConditions(filters),
+    ...[...keys, ...measures].flatMap(({ path }) => tablesOfPath(path?.relations ?? [])),
+    ...keys.flatMap(({ shown }) => (shown ? tablesOfView(shown) : [])),
+  ];
+  const statement = (sql: string): Statement => ({ sql, reads: tables });
   return {
-    page: { sql: `${select} (select * from (${found}) as groups$${orderBy} ${dialect.limit}) as page$${orderBy}` },
-    count: { sql: `select count(*) from (${count}) as groups$` },
-    greatest: {
-      sql: greatestIdentifier(
+    page: statement(`${select} (select * from (${found}) as groups$${orderBy} ${dialect.limit}) as page$${orderBy}`),
+    count: statement(`select count(*) from (${count}) as groups$`),
+    greatest: statement(
+      greatestIdentifier(
         type,
         filters,
         [...keys, ...measures].flatMap(({ path = [] }) => path),
         dialect.quote,
       ),
-    },
+    ),
   };
 }

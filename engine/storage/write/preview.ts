@@ -44,7 +44,11 @@ export async function previewReader(parts: Parts, view: View): Promise<Reader> {
   if (replaced.length === 0) return writer;
   const named = replaced.map(({ table, sql }) => `${dialect.quote(table)} as materialized (${sql})`);
   const values = replaced.flatMap((one) => one.values);
-  const over = ({ sql }: Statement): Statement => ({ sql: `with ${named.join(', ')} ${sql}` });
+  const tables = replaced.map(({ table }) => table);
+  const over = ({ sql, reads = [] }: Statement): Statement => ({
+    sql: `with ${named.join(', ')} ${sql}`,
+    reads: [...tables, ...reads],
+  });
   return {
     ...writer,
     value: (statement, bound) => writer.value(over(statement), [...values, ...bound]),

@@ -50,6 +50,9 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
   const { knex, quote, oneOf, locks } = dialect;
   const identifier = type.identifier.column;
   const [id, table] = [quote(identifier), quote(type.table)];
+  const own = [type.table];
+  const reading = (sql: string): Statement => ({ sql, reads: own });
+  const writing = (sql: string): Statement => ({ sql, writes: own });
   const names = columns.map(({ name }) => name);
   const texts = columns.flatMap(({ name, folds }) => (folds ? [[name, folds.column] as const] : []));
   const filled = filledColumns(columns);
@@ -60,8 +63,8 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
     return rows().select([identifier, ...read]);
   };
   const locked = (query: ReturnType<typeof rows>, strength: Strength): Statement => {
-    const { sql } = compiled(query.whereRaw(oneOf(id), ['[]']).orderBy(identifier));
-    return { sql: locks ? `${sql} for ${strength}` : sql };
+    const sql = compiled(query.whereRaw(oneOf(id), ['[]']).orderBy(identifier));
+    return reading(locks ? `${sql} for ${strength}` : sql);
   };
   const changed = (name: string): string =>
     writtenSql(columnOf.get(name)?.field, '?', dialect.name, `${table}.${quote(name)}`);
@@ -72,18 +75,18 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
     const { sql, bindings } = (dialect.returning ? query.returning(identifier) : query).toSQL().toNative();
     const order = bindings.flatMap((index) => into[Number(index)] ?? []);
     const many = insertMany(type, columns, order, dialect);
-    return { statement: { sql }, columns: order, many: many && { sql: many } };
+    return { statement: writing(sql), columns: order, many: many && writing(many) };
   };
   /** Bound: the given columns, identifier. */
   const update = createShapeCache((given: readonly string[]): Statement => {
     const changes = given.map((name) => [name, knex.raw(changed(name), [0])]);
-    return compiled(rows().where(identifier, 0).update(Object.fromEntries(changes)));
+    return writing(compiled(rows().where(identifier, 0).update(Object.fromEntries(changes))));
   });
   /** The identifier of another row with these index values. Bound: the values, the identifier of the row itself. */
   const holder = createShapeCache((members: Index['members']): Statement => {
     const query = rows().select(identifier);
     for (const member of members) query.whereRaw(`${indexed(member, dialect)} = ?`, [0]);
-    return compiled(query.whereNot(identifier, 0));
+    return reading(compiled(query.whereNot(identifier, 0)));
   });
   const [inOrder, forUpdate] = locks ? [` order by ${id}`, ' for update'] : ['', ''];
   const stamped = filled.stamped.map(({ name }) => `, ${quote(name)} = ${changed(name)}`).join('');
@@ -100,7 +103,7 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
     texts: new Map(texts),
     position: new Map([identifier, ...names].map((name, index) => [name, index])),
 
-    load: compiled(loaded().where(identifier, 0)),
+    load: reading(compiled(loaded().where(identifier, 0))),
     /** Loads and locks many rows until the write ends. Bound: JSON array of identifiers. */
     lock: perKey((strength: Strength) => locked(loaded(), strength)),
     /** Locks rows, but loads only identifiers. Bound: as `lock`. */
@@ -110,12 +113,12 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
       made: insert(names),
       given: insert([identifier, ...names]),
     },
-    lastIdentifier: { sql: dialect.sequence.read(type.table, identifier) },
+    lastIdentifier: reading(dialect.sequence.read(type.table, identifier)),
     /** Move the sequence past an identifier. Bound, in each: the identifier. */
-    moveSequence: dialect.sequence.move(type.table, identifier).map((sql) => ({ sql })),
+    moveSequence: dialect.sequence.move(type.table, identifier).map(writing),
     update,
     /** Bound: JSON array of identifiers. */
-    remove: { sql: `delete from ${table} where ${oneOf(id)}` },
+    remove: writing(`delete from ${table} where ${oneOf(id)}`),
     linksIn: perKey((column: string) => {
       const [link, ofSome] = [quote(column), oneOf(quote(column))];
       const row = `select one$.${id}, one$.${link} from ${table} as one$`;
@@ -123,17 +126,17 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
       const above = `with recursive above$ (id$, parent$) as (${row} where ${oneOf(`one$.${id}`)} union ${further})`;
       return {
         /** Bound: the values of the stamps, JSON array of identifiers. */
-        cut: { sql: `update ${table} set ${link} = null${stamped} where ${oneOf(id)}` },
+        cut: writing(`update ${table} set ${link} = null${stamped} where ${oneOf(id)}`),
         /** Writes no stamps. Bound: the new link, JSON array of identifiers. */
-        set: { sql: `update ${table} set ${link} = ? where ${oneOf(id)}` },
+        set: writing(`update ${table} set ${link} = ? where ${oneOf(id)}`),
         /** Locks rows, and reads their links. Bound: JSON array of identifiers. */
-        rows: { sql: `select ${id}, ${link} from ${table} where ${oneOf(id)}${forUpdate}` },
+        rows: reading(`select ${id}, ${link} from ${table} where ${oneOf(id)}${forUpdate}`),
         /** Locks rows that refer to records, in order. Bound: JSON array of identifiers, limit. */
-        children: { sql: `select ${id} from ${table} where ${ofSome}${inOrder} limit ? + 0${forUpdate}` },
+        children: reading(`select ${id} from ${table} where ${ofSome}${inOrder} limit ? + 0${forUpdate}`),
         /** Pairs of a record and a row that refers to it. Bound: as `children`. */
-        referring: { sql: `select ${link}, ${id} from ${table} where ${ofSome} order by 1, 2 limit ? + 0` },
+        referring: reading(`select ${link}, ${id} from ${table} where ${ofSome} order by 1, 2 limit ? + 0`),
         /** Records and all above them, each once and with its link. Bound: as `children`. */
-        above: { sql: `${above} select id$, parent$ from above$ limit ? + 0` },
+        above: reading(`${above} select id$, parent$ from above$ limit ? + 0`),
       };
     }),
     holder,
@@ -145,9 +148,7 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
   };
 }
 
-const compiled = (query: { toSQL(): { toNative(): { readonly sql: string } } }): Statement => ({
-  sql: query.toSQL().toNative().sql,
-});
+const compiled = (query: { toSQL(): { toNative(): { readonly sql: string } } }): string => query.toSQL().toNative().sql;
 
 /** Bound: `rowsJson`. Returns new identifiers, which ascend. undefined if it is not faster. */
 function insertMany(type: RecordType, columns: readonly Column[], into: readonly string[], dialect: Dialect) {
@@ -168,15 +169,17 @@ export const rowsJson = (rows: readonly Values[]): string =>
 function createJoinRows(join: JoinTable, { quote, oneOf, oneOfPairs, single }: Dialect) {
   const { name, left, right } = join;
   const [table, both] = [quote(name), `${quote(left.column)}, ${quote(right.column)}`];
+  const own = [name];
   return {
     /** Ignores a pair that another write has added. Bound: left, right. */
-    insert: { sql: `insert into ${table} (${both}) values (?, ?) on conflict do nothing` },
+    insert: { sql: `insert into ${table} (${both}) values (?, ?) on conflict do nothing`, writes: own },
     /** `insert` for new records. Bound: left, right, each an identifier or the number of a new record. */
     insertNew: single?.insertPair(join),
     /** Bound: JSON array of pairs of left and right. */
-    remove: { sql: `delete from ${table} where ${oneOfPairs(quote(left.column), quote(right.column))}` },
+    remove: { sql: `delete from ${table} where ${oneOfPairs(quote(left.column), quote(right.column))}`, writes: own },
     pairs: perKey((column: string): Statement => ({
       sql: `select ${both} from ${table} where ${oneOf(quote(column))} limit ? + 0`,
+      reads: own,
     })),
   };
 }
