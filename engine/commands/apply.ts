@@ -68,7 +68,7 @@ async function look(model: Model, database: Location, allowed: ReadonlySet<strin
     const others = othersIn(applied, catalogue);
     const looked = { drift: driftOf(applied, catalogue), others, unused, isThere: true };
     if (history.state !== 'behind' || back) return { ...looked, steps: await assessIn(found, driver, allowed) };
-    ownView(model, history);
+    ownView(found.model, history);
     return { ...looked, steps: [], history };
   } finally {
     await driver.close();
@@ -105,8 +105,8 @@ export const apply = command(
       const { steps, backup, isTakenBack } = await driver.exclusively(async () => {
         const allowed = new Set(allow);
         const found = await planFor(model, driver, allowed);
-        if (!back) refuseBehind(model, found.history);
-        refuseUnknown(allow, [await planFor(model, driver), found]);
+        if (!back) refuseBehind(found.model, found.history);
+        refuseUnknown(allow, found);
         await createEngineTables(driver);
         const applied = await applyPlan(found, driver, allowed, watch);
         return { ...applied, isTakenBack: found.steps.length === 0 && (await driver.abandonMigration(watch)) };
@@ -137,17 +137,16 @@ const STOPPED =
   'Stopped. Clients see the tables as before, or as they should be. What is done is kept: run the same command again to go on, or apply other descriptors to take it back.';
 
 /** Older descriptors, applied by mistake, would undo the changes of newer instances. */
-function refuseBehind(model: Model, history: History): void {
+function refuseBehind(mapped: Model, history: History): void {
   if (history.state !== 'behind') return;
-  ownView(model, history);
+  ownView(mapped, history);
   throw new StartError(
     `${behind(history)} To go back on purpose, look at "records plan --back", and use --back here too. Nothing was changed.`,
   );
 }
 
-/** Searches the plans with and without the allowed steps, as these can make others unnecessary. */
-function refuseUnknown(allow: readonly string[], plans: readonly Plan[]): void {
-  const pending = [...new Set(plans.flatMap(({ steps, kept }) => [...steps, ...kept].map(stepId)))];
+function refuseUnknown(allow: readonly string[], { steps: planned, kept }: Plan): void {
+  const pending = [...new Set([...planned, ...kept].map(stepId))];
   const unknown = allow.find((id) => !pending.includes(id));
   if (unknown === undefined) return;
   const steps = pending.length === 0 ? 'there is nothing to do' : `the steps are ${pending.join(', ')}`;

@@ -54,7 +54,7 @@ async function fits(settings: Settings, from: string, copy: string): Promise<voi
     const plan = await planFor(model, driver);
     if (plan.history.state !== 'behind') return assessIn(plan, driver, new Set());
     // The copy has newer descriptors: throws a StartError if a start could not serve it.
-    ownView(model, plan.history);
+    ownView(plan.model, plan.history);
     return [];
   });
   const steps = await assessed.catch((error: unknown) => {

@@ -189,13 +189,15 @@ export interface History {
   /** Undefined for a database without tables. */
   readonly last: number | undefined;
   readonly own: { readonly number: number; readonly applied: AppliedModel } | undefined;
+  /** The tables that the database has. */
+  readonly tables: ReadonlySet<unknown>;
 }
 
 export async function historyOf(model: Model, driver: Driver): Promise<History> {
-  const tables = await driver.existing();
+  const tables = new Set(await driver.existing());
   const digest = digestOf(model, appliedModel(model, driver.dialect));
-  const applied = tables.includes(MODEL_TABLE) ? await readAppliedModel(driver) : NO_MODEL;
-  const rows = tables.includes(HISTORY_TABLE) ? await driver.all(METADATA.history, []) : [];
+  const applied = tables.has(MODEL_TABLE) ? await readAppliedModel(driver) : NO_MODEL;
+  const rows = tables.has(HISTORY_TABLE) ? await driver.all(METADATA.history, []) : [];
   const [numbers, digests] = [rows.map(([number]) => Number(number)), rows.map(([, one]) => String(one))];
   const [last, number] = [numbers.at(-1), numbers[digests.lastIndexOf(digest)]];
   const own =
@@ -204,7 +206,7 @@ export async function historyOf(model: Model, driver: Driver): Promise<History> 
       : { number, applied: parseApplied(String(await driver.value(METADATA.modelOf, [number]))) };
   const isBehind = own !== undefined && digests.indexOf(digest) < digests.indexOf(digests.at(-1) ?? '');
   const state = own && digests.at(-1) === digest ? 'current' : isBehind ? 'behind' : 'new';
-  return { state, digest, applied, last, own };
+  return { state, digest, applied, last, own, tables };
 }
 
 export const currentNumber = async (reader: Reader): Promise<number> =>

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Model } from '../../model/model.ts';
 import { Problem, StartError } from '../../problem.ts';
 import { SCHEMA_CHECK_INTERVAL_MS } from '../database.ts';
+import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader, Writer } from '../driver.ts';
 import { engineTables, SEED_TABLE } from '../tables.ts';
 import type { Clock } from '../columns.ts';
@@ -61,13 +62,13 @@ async function prepareOnce(
   const isBehind = found.state === 'behind';
   if (migrate && !isBehind) {
     await createEngineTables(driver);
-    const plan = await planFor(model, driver);
+    const plan = await planFrom(model, found, driver);
     const steps = seeds ? plan.steps : plan.steps.filter((step) => !isSeed(step));
-    await applyPlan({ ...plan, steps, kept: [] }, driver, NONE, UNWATCHED, clock);
-    const history = await historyOf(model, driver);
+    const { history } = await applyPlan({ ...plan, steps, kept: [] }, driver, NONE, UNWATCHED, clock);
     const others = othersIn(plan.applied, plan.catalogue);
     const { kept, unused } = plan;
-    return { ...ownView(model, history), history, made: steps.map(stepId), kept: kept.map(stepId), others, unused };
+    const names = { made: steps.map(stepId), kept: kept.map(stepId), others, unused };
+    return { ...ownView(plan.model, history), history, ...names };
   }
   const catalogue = await readCatalogue(driver);
   const drift = driftOf(found.applied, catalogue);
@@ -75,20 +76,20 @@ async function prepareOnce(
     await refuseStale(found, driver);
     throw new StartError(formatRefusal([], drift));
   }
-  const view = ownView(model, found, isBehind ? [] : [...(await missingTables(driver)).keys()]);
+  const mapped = mappedModel(model, found.applied, found.own?.applied);
+  const view = ownView(mapped, found, isBehind ? [] : [...missingTables(found, driver.dialect).keys()]);
   if (seeds && found.state === 'current' && [...model.types.values()].some(({ seed }) => seed.length > 0))
     await driver.write((writer) => insertSeeds(view.model, writer, driver, clock));
-  const unused = unusedNames(model, view.mapped);
-  return { ...view, history: found, made: [], kept: [], others: othersIn(found.applied, catalogue), unused };
+  const others = othersIn(found.applied, catalogue);
+  return { ...view, history: found, made: [], kept: [], others, unused: unusedNames(model, mapped) };
 }
 
 /** Throws a StartError if the tables cannot serve the model. `missing`: the engine's own missing tables. */
 export function ownView(
-  model: Model,
+  mapped: Model,
   { state, applied, last, own }: History,
   missing: readonly string[] = [],
 ): Pick<PreparedTables, 'model' | 'mapped'> {
-  const mapped = mappedModel(model, applied, own?.applied);
   const { model: served, misfits } = servedModel(mapped, applied);
   const unfit = [
     ...missing.map((table) => `  ${table}: there is no such table`),
@@ -109,32 +110,33 @@ export function ownView(
 }
 
 export async function createEngineTables(driver: Driver): Promise<void> {
-  const missing = await missingTables(driver);
+  const missing = async () => missingTables({ tables: new Set(await driver.existing()) }, driver.dialect);
+  const statements = [...(await missing()).values()];
   try {
-    if (missing.size > 0) await driver.define([...missing.values()]);
+    if (statements.length > 0) await driver.define(statements);
   } catch (error) {
     // Another start may have made the missing tables.
-    if ((await missingTables(driver)).size > 0) throw error;
+    if ((await missing()).size > 0) throw error;
   }
 }
 
-async function missingTables(driver: Driver): Promise<ReadonlyMap<string, string>> {
-  const known = new Set(await driver.existing());
-  return new Map([...engineTables(driver.dialect)].filter(([name]) => !known.has(name)));
-}
+const missingTables = ({ tables }: Pick<History, 'tables'>, dialect: Dialect): ReadonlyMap<string, string> =>
+  new Map([...engineTables(dialect)].filter(([name]) => !tables.has(name)));
 
-export async function planFor(model: Model, driver: Driver, allowedDrops = NONE): Promise<HistoryPlan> {
-  const { dialect } = driver;
-  const history = await historyOf(model, driver);
+export const planFor = async (model: Model, driver: Driver, allowedDrops = NONE): Promise<HistoryPlan> =>
+  planFrom(model, await historyOf(model, driver), driver, allowedDrops);
+
+async function planFrom(model: Model, history: History, driver: Driver, allowedDrops = NONE): Promise<HistoryPlan> {
   const catalogue = await readCatalogue(driver);
-  const seeded = (await driver.existing()).includes(SEED_TABLE) ? await readSeeded(driver) : undefined;
-  const plan = createPlan(model, history, dialect, allowedDrops, catalogue, seeded);
-  return { ...plan, history, catalogue };
+  const seeded = history.tables.has(SEED_TABLE) ? await readSeeded(driver) : undefined;
+  return { ...createPlan(model, history, driver.dialect, allowedDrops, catalogue, seeded), history, catalogue };
 }
 
 export interface Applied {
   readonly steps: readonly Assessed[];
   readonly backup: string | undefined;
+  /** As the database has it afterwards. */
+  readonly history: History;
 }
 
 /** Runs the whole plan, or throws a StartError with it. `allowed`: ids of steps by which records may lose data. */
@@ -157,6 +159,9 @@ export async function applyPlan(
   }
   // Without steps, the model may still differ in what the tables do not show.
   const isNew = history.state !== 'current' || !isDeepStrictEqual(history.applied, wanted);
+  const number = (history.last ?? 0) + 1;
+  const own = { number, applied: wanted };
+  const after: History = isNew ? { ...history, state: 'current', applied: wanted, last: number, own } : history;
   const finish = async (writer: Writer): Promise<void> => {
     if (isNew) await remember(writer, history, wanted, dialect);
     if (plan.steps.some(isSeed)) await insertSeeds(servedModel(plan.model, wanted).model, writer, driver, clock);
@@ -172,7 +177,7 @@ export async function applyPlan(
   };
   if (plan.steps.every(isSeed)) {
     if (isNew || plan.steps.length > 0) await driver.write(finish).catch(named);
-    return { steps: asFound, backup: undefined };
+    return { steps: asFound, backup: undefined, history: after };
   }
   let steps = asFound;
   const tasks = plan.steps.flatMap((step) => step.tasks);
@@ -193,7 +198,7 @@ export async function applyPlan(
   const backup = await migration.catch(named);
   // Running instances must notice before this writes values that they would misread.
   if (!dialect.revision.inEachSnapshot && plan.steps.some(isReadOtherwise)) await sleep(2 * SCHEMA_CHECK_INTERVAL_MS);
-  return { steps, backup };
+  return { steps, backup, history: after };
 }
 
 class StalePlan extends StartError {}
