@@ -8,9 +8,14 @@ import Negotiator from 'negotiator';
 import type { AwaitReader } from '../edge/budget.ts';
 import { CallerGone } from '../edge/caller.ts';
 import type { Log } from '../log.ts';
-import { asNamed, codedTag, CODING_NAMES, isKnown } from '../operations/preconditions.ts';
-import type { WriteResult } from '../operations/operation.ts';
-import type { Preconditions } from '../operations/preconditions.ts';
+import {
+  asNamed,
+  codedTag,
+  CODING_NAMES,
+  isKnown,
+  type Preconditions,
+  type WriteResult,
+} from '../operations/operation.ts';
 import { JSON_TYPE } from '../operations/table.ts';
 import { answerTooLong, MAX_ERRORS, Problem, type ProblemCode, problemKinds, shortenedPath } from '../problem.ts';
 import type { WriteEffect } from '../storage/store.ts';

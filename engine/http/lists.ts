@@ -2,8 +2,8 @@
 import type { JsonObject, JsonValue } from '../json/json.ts';
 import { membersOf } from '../json/raw.ts';
 import type { Field, Relation } from '../model/model.ts';
-import { list, type ListResult } from '../operations/operation.ts';
-import { entityTag } from '../operations/preconditions.ts';
+import { entityTag } from '../operations/operation.ts';
+import { list, type ListResult } from '../operations/read.ts';
 import { CSV_CONTENT, CSV_TYPE, NDJSON_TYPE } from '../operations/table.ts';
 import { faultyRequest, type Problem } from '../problem.ts';
 import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';

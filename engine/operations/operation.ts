@@ -1,18 +1,16 @@
-/** Read operations, and the arguments and results of all operations. */
-import { createHash } from 'node:crypto';
-import type { CountMode } from '../descriptor/descriptor.ts';
+/** What operations take and return, with their preconditions and entity tags. */
+import { createHash, hash } from 'node:crypto';
+import type { Preconditions as Mode } from '../descriptor/descriptor.ts';
 import type { Caller } from '../edge/caller.ts';
-import type { RecordType } from '../model/model.ts';
+import type { JsonValue } from '../json/json.ts';
+import { ITEM_TAG, type RecordType } from '../model/model.ts';
 import type { Rights } from '../model/rights.ts';
-import { faultyRequest, Problem } from '../problem.ts';
-import type { ListQuery, View } from '../query/list-query.ts';
-import { encodeCursor } from '../query/paging.ts';
+import { type Fault, faultyRequest, type Problem } from '../problem.ts';
 import type { TypeQueries } from '../query/resolve.ts';
-import type { Once, Store, WriteEffect } from '../storage/store.ts';
+import type { Once, Precondition, Store, WriteEffect } from '../storage/store.ts';
 import { Outdated } from '../storage/unavailable.ts';
 import type { TypeValidators } from '../validation/compile.ts';
 import type { Body, BodyLimits } from './body.ts';
-import { type Preconditions, tagOf } from './preconditions.ts';
 
 /** A record type, and the rights of the client to it. */
 export interface OperationContext {
@@ -96,59 +94,151 @@ export function onceOf(
   return { identity: author ?? '', key, hash: sum.digest('base64url'), hours };
 }
 
-export interface RecordResult {
-  readonly json: string;
-  /** undefined if the type has no tags. */
-  readonly tag: string | undefined;
+// If-Match, If-None-Match and entity tags (RFC 9110, 13 and 8.8.3).
+
+export interface Preconditions {
+  readonly ifMatch: string | undefined;
+  readonly ifNoneMatch: string | undefined;
+  /** What the client calls `ifMatch`, for messages; default: the header. */
+  readonly name?: string | undefined;
 }
 
-/** Fails with `record-not-found`. SQLite returns no promise, to speed up the most frequent requests. */
-export function get(
-  { type, store }: OperationContext,
-  id: number,
-  query: View,
-  caller: Caller,
-): RecordResult | Promise<RecordResult> {
-  const json = store.get(query, id, caller);
-  return json instanceof Promise ? json.then((text) => found(type, id, text)) : found(type, id, json);
+type Location = { readonly header: string } | { readonly pointer: string };
+
+export const preconditionFailed = (location: Location, message: string): Problem =>
+  faultyRequest('precondition-failed', [{ ...location, code: 'precondition-failed', message }]);
+
+const preconditionRequired = (location: Location, message: string): Problem =>
+  faultyRequest('precondition-required', [{ ...location, code: 'required', message }]);
+
+const IF_MATCH = { header: 'If-Match' };
+const IF_NONE_MATCH = { header: 'If-None-Match' };
+
+/** Whether the client has this representation already. Throws if If-Match names another. */
+export function isKnown(given: Preconditions, tag: string): boolean {
+  requireMatch(expectedBy(given), tag);
+  return isNamed(given.ifNoneMatch, tag);
 }
 
-function found(type: RecordType, id: number, json: string | undefined): RecordResult {
-  if (json === undefined) throw new Problem('record-not-found', `There is no ${type.name} ${id}`);
-  return { json, tag: tagOf(type, json) };
+const MATCHABLE = /^(?:\s*\*\s*|[\s,]*(?:(?:W\/)?"[^"]*"(?:[\s,]+|$))+)$/;
+
+/** Refuses unquoted tags: they would never match, for no visible reason. */
+function expectedBy({ ifMatch, name = IF_MATCH.header }: Preconditions): string | undefined {
+  if (ifMatch === undefined || MATCHABLE.test(ifMatch)) return ifMatch;
+  const message = `${name} must hold an entity tag in its quotes, exactly as ETag has it: ${name}: "TAG"`;
+  throw faultyRequest('invalid-header', [{ ...IF_MATCH, code: 'invalid-value', message }]);
 }
 
-/** One page, or the whole list, streamed from the database. */
-export type ListResult = {
-  /** undefined if not counted. */
-  readonly total: number | undefined;
-} & (
-  | {
-      readonly rows: readonly string[];
-      readonly hasNext: boolean;
-      /** Cursors for `after` and `before`. */
-      readonly next: string | undefined;
-      readonly previous: string | undefined;
-    }
-  | { readonly stream: AsyncIterable<readonly string[]> }
-);
-
-export async function list(
-  { store }: OperationContext,
-  query: ListQuery,
-  count: CountMode,
-  caller: Caller,
-): Promise<ListResult> {
-  if (query.limit === undefined) {
-    const { total, records } = await store.stream(query, count, caller);
-    return { stream: records, total };
-  }
-  const { records, total, hasNext, hasPrevious, first, last } = await store.page(query, count, caller);
-  return {
-    rows: records,
-    total,
-    hasNext,
-    next: hasNext && last ? encodeCursor(query, last) : undefined,
-    previous: hasPrevious && first ? encodeCursor(query, first) : undefined,
+/** The condition that the store checks inside the transaction of a write. */
+export function preconditionOf(given: Preconditions, mode: Mode): Precondition | undefined {
+  const { ifNoneMatch: known, name = IF_MATCH.header } = given;
+  const expected = mode === 'off' ? undefined : expectedBy(given);
+  // `*` allows only creates, which need no If-Match.
+  const onlyCreates = known !== undefined && isAny(known);
+  if (expected === undefined && mode === 'required' && !onlyCreates)
+    return () => {
+      const message = `This record can only be changed with ${name}: send the entity tag that it had when you read it`;
+      throw preconditionRequired(IF_MATCH, message);
+    };
+  // `If-Match: *` only requires that the record exists, as each write does anyway.
+  if (known === undefined && (expected === undefined || isAny(expected))) return undefined;
+  return (current) => {
+    const tag = entityTag(current);
+    requireMatch(expected, tag, name);
+    const isThere = 'There is such a record, and If-None-Match: * says that there must be none; leave it out';
+    if (onlyCreates) throw preconditionFailed(IF_NONE_MATCH, isThere);
+    if (mode !== 'off' && isNamed(known, tag))
+      throw preconditionFailed(IF_NONE_MATCH, 'If-None-Match names the current entity tag of this URL');
   };
 }
+
+/** Refuses If-Match for a record not yet created. */
+export function refuseIfMatch(given: Preconditions, mode: Mode): void {
+  const expected = mode === 'off' ? undefined : expectedBy(given);
+  if (expected === undefined || isAny(expected)) return;
+  throw preconditionFailed(IF_MATCH, 'A new record does not have an entity tag yet; leave If-Match out');
+}
+
+/** A record that does not exist has no tags (RFC 9110, 13.1.1). */
+export function refuseAnyMatch({ ifMatch }: Preconditions, mode: Mode): void {
+  if (mode === 'off' || ifMatch === undefined) return;
+  throw preconditionFailed(IF_MATCH, 'There is no record with these values; leave If-Match out to create it');
+}
+
+export function refusePreconditions({ ifMatch, ifNoneMatch }: Preconditions, mode: Mode, cure: string): void {
+  const given = { 'If-Match': mode === 'off' ? undefined : ifMatch, 'If-None-Match': ifNoneMatch };
+  const errors = Object.entries(given).flatMap(([header, value]) => {
+    if (value === undefined) return [];
+    const message = `${header} is about one record, and this request about several; ${cure}`;
+    return [{ header, code: 'not-for-several', message }];
+  });
+  if (errors.length > 0) throw faultyRequest('invalid-header', errors);
+}
+
+export const tagAt = (pointer: string): string => `${pointer}/${ITEM_TAG}`;
+
+interface TaggedItem {
+  readonly pointer: string;
+  readonly tag: JsonValue | undefined;
+}
+
+/** Like If-Match, for an item of a body. */
+export function preconditionOfItem({ pointer: at, tag }: TaggedItem, mode: Mode): Precondition | undefined {
+  if (mode === 'off' || (typeof tag === 'string' ? isAny(tag) : mode !== 'required')) return undefined;
+  const pointer = tagAt(at);
+  return (current) => {
+    if (typeof tag !== 'string') {
+      const message = 'This record can only be changed with its tag: send the ETag that GET of it returned as "@etag"';
+      throw preconditionRequired({ pointer }, message);
+    }
+    if (matchesStrongly(tag, entityTag(current))) return;
+    throw preconditionFailed({ pointer }, '"@etag" is not the current entity tag of this record; read it again');
+  };
+}
+
+/** Refuses item tags other than a strong entity tag or `*`. */
+export function wrongTag({ pointer, tag }: TaggedItem): readonly Fault[] {
+  if (tag === undefined || (typeof tag === 'string' && /^(?:\*|"[^"]*")$/.test(tag))) return [];
+  const message = `"${ITEM_TAG}" must be a string: the ETag that GET of the record answered, with its quotes, or "*"`;
+  return [{ pointer: tagAt(pointer), code: 'format', message }];
+}
+
+const NO_MATCH = ' does not name the current entity tag; read it again';
+const WEAK =
+  ' compares strong entity tags only (RFC 9110, 13.1.1), and this one is weak: a proxy has put W/ in front of it, as those do that compress or change responses. Turn that off there for this service, which compresses by itself (nginx: "gzip off;"), and read the record again';
+
+function requireMatch(expected: string | undefined, tag: string, name = IF_MATCH.header): void {
+  if (expected === undefined || isAny(expected) || matchesStrongly(expected, tag)) return;
+  throw preconditionFailed(IF_MATCH, name + (/(?:^|[\s,])W\/"/.test(expected) ? WEAK : NO_MATCH));
+}
+
+/** The strong tag of a representation. For lists, `text` includes total and links. */
+export const entityTag = (text: string | Buffer): string => `"${hash('sha1', text, 'base64url')}"`;
+
+export const tagOf = ({ preconditions }: RecordType, json: string): string | undefined =>
+  preconditions === 'off' ? undefined : entityTag(json);
+
+/** Content codings, the preferred one first. */
+export const CODING_NAMES = ['br', 'gzip'] as const;
+
+/** The tag of the compressed representation. */
+export const codedTag = (tag: string, coding: string): string => tag.replace(/"$/, `-${coding}"`);
+
+const CODING = new RegExp(`-(?:${CODING_NAMES.join('|')})"$`);
+
+/** The tags in a header, with and without coding suffix: the record is the same. */
+const tagsIn = (header: string): readonly string[] =>
+  (header.match(/(?:W\/)?"[^"]*"/g) ?? []).flatMap((tag) => [tag, tag.replace(CODING, '"')]);
+
+const isAny = (header: string): boolean => header.trim() === '*';
+
+/** If-Match accepts only strong tags (RFC 9110, 13.1.1). */
+const matchesStrongly = (header: string, tag: string): boolean => header === tag || tagsIn(header).includes(tag);
+
+/** If-None-Match also accepts weak tags (RFC 9110, 13.1.2). */
+const isNamed = (known: string | undefined, tag: string): boolean =>
+  known !== undefined && (isAny(known) || tagsIn(known).some((one) => one === tag || one === `W/${tag}`));
+
+/** The tag as in the header, perhaps with a coding suffix. */
+export const asNamed = (header: string, tag: string): string =>
+  header.match(/"[^"]*"/g)?.find((candidate) => candidate.replace(CODING, '"') === tag) ?? tag;

@@ -10,7 +10,7 @@ import type { Validator } from '../validation/compile.ts';
 import { validatedFor } from '../validation/visible.ts';
 import type { ParsedRecord } from './body.ts';
 import type { OperationContext, WriteArguments, WriteOperation, WriteResult } from './operation.ts';
-import * as conditions from './preconditions.ts';
+import * as conditions from './operation.ts';
 
 /** Runs the write, only once per idempotency key; dry runs and faulty bodies ignore the key. */
 async function done<R extends Pick<WriteRequest, 'dryRun'> & Partial<Pick<WriteRequest, 'faults'>>, W>(
@@ -54,15 +54,25 @@ function resultOf(
   };
 }
 
+function validated(
+  { type, rights }: OperationContext,
+  validate: Validator,
+  items: readonly WriteItem[],
+  known: readonly Fault[],
+): ReturnType<typeof validatedFor> {
+  if (rights.key === '') return { faults: validate(items, known), isHidden: false };
+  return validatedFor(rights, type, validate, items, known);
+}
+
 /** Throws the faults of a body, or returns them if the store may find more. `known`: faults found before. */
 function faultsIn(
-  { type, rights }: OperationContext,
-  validator: Validator,
+  context: OperationContext,
+  validate: Validator,
   items: readonly WriteItem[],
   known: readonly Fault[] = [],
 ): readonly Fault[] {
-  const { faults, isHidden } = validatedFor(rights, type, validator, items, known);
-  const isAll = isHidden || !items.some(({ body }) => asksStored(type, body));
+  const { faults, isHidden } = validated(context, validate, items, known);
+  const isAll = isHidden || !items.some(({ body }) => asksStored(context.type, body));
   if (faults.length > 0 && isAll) throw faultyRequest('invalid-body', faults);
   return faults;
 }
@@ -183,7 +193,7 @@ export const upsert: WriteOperation<UpsertQuery> = async (context, given) => {
   if (isArray) conditions.refusePreconditions(preconditions, mode, OWN_TAGS);
   const validate = validators.upsert(query.view.variant);
   const unknown = records.map((record) => ({ ...record, identifier: undefined }));
-  const { faults: all, isHidden } = validatedFor(rights, type, validate, unknown, faults);
+  const { faults: all, isHidden } = validated(context, validate, unknown, faults);
   const keyFaults = keyFaultsIn(type, all, query.unique, unknown, faults);
   const shared = { type, raw, ...query, author, rights, caller };
   // Such values match no record: checks the body like that of a create, to report all of its faults.

@@ -6,7 +6,7 @@ import type { RequestHandler } from 'express';
 import { codeOf } from '../files.ts';
 import { acceptedCoding, readAnswer } from '../http/answer.ts';
 import type { HostSteps } from '../http/handler.ts';
-import { entityTag, type Preconditions } from '../operations/preconditions.ts';
+import { entityTag, type Preconditions } from '../operations/operation.ts';
 import { PACKAGE_FOLDER } from '../process.ts';
 import { ASSETS } from './page.ts';
 

@@ -8,7 +8,7 @@ import type { JsonObject } from '../json/json.ts';
 import { createCache, inTurns, memoized, type Turns } from '../memo.ts';
 import type { Model } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
-import { entityTag } from '../operations/preconditions.ts';
+import { entityTag } from '../operations/operation.ts';
 import { documentTurns, type Profile, PROFILES } from '../openapi/document.ts';
 import { jsonText, yamlText } from '../openapi/print.ts';
 import { type Fault, faultyRequest } from '../problem.ts';

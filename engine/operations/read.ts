@@ -1,0 +1,65 @@
+/** Reads records and lists. */
+import type { CountMode } from '../descriptor/descriptor.ts';
+import type { Caller } from '../edge/caller.ts';
+import type { RecordType } from '../model/model.ts';
+import { Problem } from '../problem.ts';
+import type { ListQuery, View } from '../query/list-query.ts';
+import { encodeCursor } from '../query/paging.ts';
+import { type OperationContext, tagOf } from './operation.ts';
+
+export interface RecordResult {
+  readonly json: string;
+  /** undefined if the type has no tags. */
+  readonly tag: string | undefined;
+}
+
+/** Fails with `record-not-found`. SQLite returns no promise, to speed up the most frequent requests. */
+export function get(
+  { type, store }: OperationContext,
+  id: number,
+  query: View,
+  caller: Caller,
+): RecordResult | Promise<RecordResult> {
+  const json = store.get(query, id, caller);
+  return json instanceof Promise ? json.then((text) => found(type, id, text)) : found(type, id, json);
+}
+
+function found(type: RecordType, id: number, json: string | undefined): RecordResult {
+  if (json === undefined) throw new Problem('record-not-found', `There is no ${type.name} ${id}`);
+  return { json, tag: tagOf(type, json) };
+}
+
+/** One page, or the whole list, streamed from the database. */
+export type ListResult = {
+  /** undefined if not counted. */
+  readonly total: number | undefined;
+} & (
+  | {
+      readonly rows: readonly string[];
+      readonly hasNext: boolean;
+      /** Cursors for `after` and `before`. */
+      readonly next: string | undefined;
+      readonly previous: string | undefined;
+    }
+  | { readonly stream: AsyncIterable<readonly string[]> }
+);
+
+export async function list(
+  { store }: OperationContext,
+  query: ListQuery,
+  count: CountMode,
+  caller: Caller,
+): Promise<ListResult> {
+  if (query.limit === undefined) {
+    const { total, records } = await store.stream(query, count, caller);
+    return { stream: records, total };
+  }
+  const { records, total, hasNext, hasPrevious, first, last } = await store.page(query, count, caller);
+  return {
+    rows: records,
+    total,
+    hasNext,
+    next: hasNext && last ? encodeCursor(query, last) : undefined,
+    previous: hasPrevious && first ? encodeCursor(query, first) : undefined,
+  };
+}
