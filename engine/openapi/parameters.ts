@@ -78,7 +78,7 @@ const SHARED = {
   ),
   Measures: query(
     'measure',
-    `What is said of each group, up to ${MAX_MEASURES} names: \`count\`, \`count(field)\` of the records with a value, \`sum(field)\` of integers and decimals, \`min(field)\`, \`max(field)\`. Default: \`count\`.`,
+    `Measures of each group, up to ${MAX_MEASURES} names: \`count\`, \`count(field)\` of the records with a value, \`sum(field)\` of integers and decimals, \`min(field)\`, \`max(field)\`. Default: \`count\`.`,
     { schema: { type: 'string' }, example: 'count' },
   ),
   'Groups-Limit': limitOf('group', MAX_GROUPS, 'all groups are'),

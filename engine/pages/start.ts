@@ -69,7 +69,7 @@ function card(type: RecordType, publicUrl: string, byToken: Html): Html {
 }
 
 const relatedSection = (types: readonly RecordType[]): Html =>
-  html`<h2>Inside of these</h2>
+  html`<h2>Types inside these records</h2>
     <p class="quiet">Read and written through the records above.</p>
     <dl class="related">
       ${types.map(

@@ -17,7 +17,7 @@ const SCHEMA = 'tests/fixtures/limits';
 const HOURS = 36_000_000;
 const HEADERS = { 'content-type': 'application/json' };
 
-/** Cuts off clients so soon that on a busy machine it may cut off any: only for those that are to be cut off. */
+/** Its timeout is so short that on a busy machine it may hit any client: only for tests that expect it. */
 const impatient = useServer({ schemaDirectory: SCHEMA, settings: { requestTimeout: 600 } });
 const OF_BODIES = { bodyLimit: 250_000, bodyKeys: 20, bodyItems: 10, bodyDepth: 5 };
 const OF_QUERIES = { urlLimit: 500, headerLimit: 4096, maxFilters: 3, maxIncludes: 2 };

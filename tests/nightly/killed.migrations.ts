@@ -27,7 +27,10 @@ const watch = {
 })();
 `;
 
-/** The event at which a process dies that goes on elsewhere than the last; with the second, `npm run test:migrations` kills at every task. */
+/**
+ * After how many events each process is killed, so that the next one resumes at another task. With 2, as
+ * `npm run test:nightly -- migrations` sets it, a process dies in every task.
+ */
 const NEXT = Number(process.env['KILLS'] ?? 0) > 10 ? 2 : 3;
 
 const BEFORE = {

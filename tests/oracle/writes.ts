@@ -211,7 +211,7 @@ function differingLinks(
   return [...strangers.map((one) => one.at), ...(others.length > 0 ? [at] : [])];
 }
 
-/** What a body says of records that it may only link: nothing but what they are, once the body is carried out. */
+/** Places in a body that differ from the state of a linked record after the write. */
 const linkConflicts = (after: World, mentions: readonly RecordMention[], ids: Ids, patch: boolean): readonly string[] =>
   mentions
     .filter(({ writable, lost }) => !writable && !lost)

@@ -96,7 +96,7 @@ onServer('a server that is frozen', () => {
     await cluster?.remove();
   });
 
-  it('for a moment, ends a statement all the same, though it was told to before it read the statement', async () => {
+  it('a cancellation that arrives before the statement still cancels it', async () => {
     const driver = await openPostgres(withParameters(cluster.url, { pool: '2' }), { statementTimeout: 600_000 });
     const backend = Number(await driver.scan((reader) => reader.value(BACKEND, []), NO_CLIENT, true));
     process.kill(backend, 'SIGSTOP');

@@ -150,7 +150,7 @@ test('samples are made of enums, limits and links; whatever a type requires come
   expect(sampleOf(customer, 9, made, () => 'id')).toBe(undefined);
 });
 
-test('samples are posted one by one; what rules refuse later is left out, and a first one that is refused is told', async () => {
+test('samples are posted one by one: a rejected first sample is reported, later ones are skipped', async () => {
   const sent: string[] = [];
   const post = (target: string, body: Value): Promise<Value> => {
     sent.push(`${target} ${JSON.stringify(body)}`);

@@ -19,7 +19,7 @@ export interface TestServer extends AsyncDisposable {
   readonly url: string;
   readonly database: TestDatabase;
   readonly budget: Budget;
-  /** As if it were told to stop: it goes on, and says that it will not for long. */
+  /** Enters the draining state, without stopping. */
   drain(): void;
   close(): Promise<void>;
 }

@@ -105,7 +105,7 @@ describe.each(databaseKinds)('%s', (kind) => {
     expect([dryRun.status, dryRun.body]).toEqual([409, (await send(`PATCH /api/${path}/${one?.id}`, taken)).body]);
   });
 
-  test('PUT of an owned set: a new entry takes the place of one that takes the place of one that is left out', async () => {
+  test('PUT of an owned set: a chain of unique values moves through the set', async () => {
     const [list] = await make('lists', [{ entries: [1, 2, 3].map((position) => ({ position })) }]);
     const [first, second] = (list?.['entries'] ?? []) as readonly Made[];
     const entries = [{ position: 2 }, { id: second?.id, position: 1 }, { id: first?.id, position: 3 }];
