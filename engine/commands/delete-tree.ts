@@ -3,15 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Model, RecordType } from '../model/model.ts';
 import { Problem, StartError } from '../problem.ts';
 import { ConstraintError, type Driver, type Writer } from '../storage/driver.ts';
-import {
-  type Below,
-  cutWithin,
-  goingIn,
-  type Refusal,
-  removeLevel,
-  TOO_DEEP,
-  walkCascade,
-} from '../storage/write/cascade.ts';
+import { cutWithin, goingIn, removeLevel } from '../storage/write/apply.ts';
+import { type Below, type Refusal, TOO_DEEP, walkCascade } from '../storage/write/cascade.ts';
 import { createSession, onlyReading, UNLIMITED_ROWS, type WriteSession } from '../storage/write/session.ts';
 import { createTables } from '../storage/write/tables.ts';
 import { createStamp, stampValues } from '../storage/columns.ts';

@@ -1,6 +1,6 @@
 /** Prints the plan of a write, a line for each change. */
 import type { SqlValue } from '../../engine/field-types/field-type.ts';
-import { type Changes, isNew, type NewRow, type RowId, type WritePlan } from '../../engine/storage/write/change.ts';
+import { type Changes, isNew, type NewRow, type RowId, type WritePlan } from '../../engine/storage/write/plan.ts';
 
 const textOf = (value: SqlValue | NewRow): string => (isNew(value) ? `#${value.created + 1}` : JSON.stringify(value));
 

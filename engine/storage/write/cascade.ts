@@ -2,9 +2,7 @@
 import type { JoinTable, RecordType, Reference } from '../../model/model.ts';
 import { can, relationsFor, type Rights } from '../../model/rights.ts';
 import { type Fault, faultyRequest, MAX_ERRORS, Problem } from '../../problem.ts';
-import { ConstraintError } from '../driver.ts';
 import { inTheWay } from './conflicts.ts';
-import type { RowChange } from './change.ts';
 import { type RecordSet, storedValue, type WriteSession } from './session.ts';
 import { MOST_LISTED } from './tables.ts';
 
@@ -13,7 +11,7 @@ export interface Below {
   readonly parents: ReadonlySet<number>;
 }
 
-interface Rows {
+export interface Rows {
   readonly type: RecordType;
   readonly identifiers: readonly number[];
 }
@@ -208,50 +206,3 @@ export function tooManyRows(
 
 export const TOO_DEEP =
   'More records are deleted within each other than one step can delete: let an operator remove them with "records delete TYPE ID --chunked"';
-
-/** Deletes levels of rows, the lowest first. */
-export async function removeRows(session: Deleting, deletions: readonly RowChange[]): Promise<void> {
-  const levels = deletions.map(({ type, rows, at }) => ({ type, identifiers: rows as readonly number[], pointer: at }));
-  const going = goingIn(levels.toReversed());
-  for (const level of levels)
-    try {
-      await cutWithin(session, level, going);
-      await removeLevel(session, level);
-    } catch (error) {
-      if (!(error instanceof ConstraintError)) throw error;
-      const { pointer } = level;
-      if (error.kind === 'reference') {
-        const { type, identifiers } = levels.findLast((one) => one.pointer === pointer) ?? level;
-        const known = `${type.name} ${identifiers.slice(0, MOST_LISTED).join(', ')}`;
-        throw new Problem('restrict-conflict', `Records of newer descriptors, or rows of others, refer to ${known}`);
-      }
-      throw new Problem('too-many-rows', TOO_DEEP, { errors: [{ pointer, code: 'too-many-rows', message: TOO_DEEP }] });
-    }
-}
-
-type Deleting = Pick<WriteSession, 'writer' | 'tables' | 'writeRows'>;
-
-export const removeLevel = async ({ writer, tables }: Deleting, { type, identifiers }: Rows) =>
-  identifiers.length === 0 ? { changes: 0 } : writer.run(tables.of(type).remove, [JSON.stringify(identifiers)]);
-
-type Going = ReadonlyMap<RecordType, ReadonlySet<number>>;
-
-export const goingIn = (levels: readonly Rows[]): Going =>
-  new Map(
-    [...Map.groupBy(levels, ({ type }) => type)].map(([type, some]) => [
-      type,
-      new Set(some.flatMap(({ identifiers }) => identifiers)),
-    ]),
-  );
-
-/** Cuts links to a level from records deleted later: to null, or if required, to the record deleted last. */
-export async function cutWithin({ writer, tables, writeRows }: Deleting, level: Rows, going: Going): Promise<void> {
-  const [first = null] = going.get(level.type) ?? [];
-  for (const { type, reference } of level.type.referrers) {
-    if (reference.onDelete === 'setNull' || !going.has(type)) continue;
-    const { children, set } = tables.of(type).linksIn(reference.column);
-    const found = await writer.column(children, [JSON.stringify(level.identifiers), writeRows]);
-    const within = found.filter((identifier) => going.get(type)?.has(Number(identifier)));
-    if (within.length > 0) await writer.run(set, [reference.required ? first : null, JSON.stringify(within)]);
-  }
-}

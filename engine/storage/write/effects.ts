@@ -3,7 +3,7 @@ import { membersOf } from '../../json/raw.ts';
 import type { JoinTable, RecordType, Reference } from '../../model/model.ts';
 import { canFollow, relationsFor, type Rights } from '../../model/rights.ts';
 import type { EffectKind, WriteEffect } from '../store.ts';
-import { boundTo, numberOf, type RowChange, type RowId, type WritePlan } from './change.ts';
+import { boundTo, numberOf, type RowChange, type RowId, type WritePlan } from './plan.ts';
 import type { WriteSession } from './session.ts';
 
 const MOST_NAMED = 1000;

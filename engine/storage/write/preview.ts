@@ -7,7 +7,7 @@ import type { Dialect } from '../dialect.ts';
 import type { Reader, Statement } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import { added } from './cascade.ts';
-import { boundTo, isNew, numberOf, type WritePlan } from './change.ts';
+import { boundTo, isNew, numberOf, type WritePlan } from './plan.ts';
 import { netUpdates } from './effects.ts';
 import type { RecordSet, WriteSession } from './session.ts';
 import { rowsJson } from './tables.ts';

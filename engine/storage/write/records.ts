@@ -7,7 +7,7 @@ import type { CreateRequest, WriteRequest, WrittenRecords } from '../store.ts';
 import { refuseConflicts } from './conflicts.ts';
 import { type FindShown, lockNamed } from './locks.ts';
 import { apply } from './apply.ts';
-import { numberOf } from './change.ts';
+import { numberOf } from './plan.ts';
 import { effectsOf } from './effects.ts';
 import { planWrite } from './plan.ts';
 import { numbersFor, previewReader } from './preview.ts';

@@ -5,7 +5,7 @@ import { faultyRequest, Problem, reasonOf } from '../../problem.ts';
 import { columnOf } from '../columns.ts';
 import { ConstraintError, type Reader } from '../driver.ts';
 import { RefusedByOthers } from '../unavailable.ts';
-import type { RowChange } from './change.ts';
+import type { RowChange } from './plan.ts';
 import type { WriteSession } from './session.ts';
 
 /** A rule of others refuses this row. `change`: undefined for a row of a join table. */

@@ -11,7 +11,7 @@ import type { BoundStatement, Driver, Row } from '../driver.ts';
 import { UNCHARGED_CHARS } from '../read/reads.ts';
 import type { CreateRequest, RecordDeletion, WriteRequest, Written, WrittenRecords } from '../store.ts';
 import { trustLinks } from './locks.ts';
-import { isNew, type RowId, type WritePlan } from './change.ts';
+import { isNew, type RowId, type WritePlan } from './plan.ts';
 import { newValue, planWrite } from './plan.ts';
 import { isViolation } from './refused.ts';
 import { checkBody, resolveBody } from './resolve.ts';
