@@ -1,4 +1,5 @@
 /** `plan` shows what `apply` would do. `apply` requires an --allow for each step that could lose data. */
+import type { Doing, MigrationEvent } from '../storage/driver.ts';
 import { constants } from 'node:os';
 import { CallerGone, callerUntil } from '../edge/caller.ts';
 import type { Model } from '../model/model.ts';
@@ -19,7 +20,7 @@ import {
   planAsJson,
 } from '../storage/migrate/assess.ts';
 import { type Drift, driftOf, othersIn } from '../storage/migrate/catalogue.ts';
-import { type Doing, type MigrationEvent, titleOf } from '../storage/migrate/driver.ts';
+import { titleOf } from '../storage/migrate/task.ts';
 import { createPlan } from '../storage/migrate/plan.ts';
 import { type Plan, stepId } from '../storage/migrate/steps.ts';
 import { databaseAt, type Location } from '../storage/open.ts';

@@ -30,6 +30,29 @@ export function checkOf({ name, field }: Column, dialect: DialectName, quote: (n
   return limits === undefined ? '' : `check (${limits})`;
 }
 
+export interface TableIndex {
+  readonly table: string;
+  readonly name: string;
+  readonly unique: boolean;
+  /** `term`: the indexed SQL, from the quoted name of the column. */
+  readonly columns: readonly { readonly name: string; readonly term: (quoted: string) => string }[];
+  /** The identifier column, if the index ends in it to serve lists. */
+  readonly identifier: string | undefined;
+}
+
+/** `links`: foreign keys to add once the referenced tables exist. */
+export interface TableStatements {
+  readonly create: readonly string[];
+  readonly links: readonly string[];
+}
+
+export interface BulkColumn {
+  readonly name: string;
+  readonly type: string;
+  /** SQL for the written value, from the SQL of the bound string. Default: the latter. */
+  readonly written?: (text: string) => string;
+}
+
 /** All columns but the identifier, which precedes them. `foldedOf`: overrides the case-folded columns. */
 export function columnsOf(
   type: RecordType,

@@ -4,9 +4,21 @@ import type { DialectName, SqlValue } from '../field-types/field-type.ts';
 import type { JoinTable, RecordType } from '../model/model.ts';
 import type { View } from '../query/list-query.ts';
 import type { Column } from './columns.ts';
-import type { BulkColumn } from './tables.ts';
-import type { Row, Statement } from './driver.ts';
-import type { Altered, TableAlteration } from './migrate/driver.ts';
+import type { BulkColumn } from './columns.ts';
+import type { Altered, TableAlteration } from './migrate/task.ts';
+
+/** SQL with positional parameters. Drivers prepare it once per connection. */
+export interface Statement {
+  readonly sql: string;
+  /** The tables of record types, and of the links between them, that it reads. None: the engine's own tables. */
+  readonly reads?: readonly string[];
+  /** The tables that it changes. */
+  readonly writes?: readonly string[];
+  /** The same statement for a shared transaction: it does nothing if it would have to wait for a lock. */
+  readonly together?: Statement | undefined;
+}
+
+export type Row = readonly SqlValue[];
 
 export interface Dialect {
   readonly name: DialectName;

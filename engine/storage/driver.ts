@@ -1,27 +1,18 @@
 /** The interface to a database. Only drivers depend on a database's client library. */
-import type { Caller } from '../edge/caller.ts';
+import { type Caller, NO_CLIENT } from '../edge/caller.ts';
 import type { SqlValue } from '../field-types/field-type.ts';
-import type { Dialect } from './dialect.ts';
-import type { Migrating } from './migrate/driver.ts';
+import { StartError } from '../problem.ts';
+import type { Dialect, Row, Statement } from './dialect.ts';
+import type { Task } from './migrate/task.ts';
 
 export type Awaitable<T> = T | Promise<T>;
 
-/** SQL with positional parameters. Drivers prepare it once per connection. */
-export interface Statement {
-  readonly sql: string;
-  /** The tables of record types, and of the links between them, that it reads. None: the engine's own tables. */
-  readonly reads?: readonly string[];
-  /** The tables that it changes. */
-  readonly writes?: readonly string[];
-  /** The same statement for a shared transaction: it does nothing if it would have to wait for a lock. */
-  readonly together?: Statement | undefined;
-}
+export type { Row, Statement } from './dialect.ts';
 
 /** Memory holds a returned string as read, and in the response. */
 export const COPIES_OF_TEXT = 2;
 
 export type Values = readonly SqlValue[];
-export type Row = readonly SqlValue[];
 
 export interface BoundStatement {
   readonly statement: Statement;
@@ -67,6 +58,57 @@ export interface Snapshot extends Reader {
   /** Yields the strings in the first column in chunks, read on demand. */
   texts(statement: Statement, values: Values): AsyncIterable<readonly string[]>;
   close(): Awaitable<void>;
+}
+
+export interface Migration {
+  readonly tasks: readonly Task[];
+  /** Only a migration with the same key continues an interrupted migration. */
+  readonly key: string;
+  readonly own: ReadonlySet<string>;
+  /** Tables that only the migration uses from `before` until the end. */
+  readonly locked: readonly string[];
+  readonly backup: boolean;
+  /** Begins the transaction that changes what clients see. If it throws, the migration ends. */
+  readonly before: (reader: Reader) => Awaitable<void>;
+  readonly after: (writer: Writer) => Awaitable<void>;
+  readonly watch: Follower;
+}
+
+/** If a seed record of the migration cannot be inserted, the whole migration is undone. */
+export class SeedRefused extends StartError {}
+
+export interface Follower {
+  /** Once it has gone, the migration stops with CallerGone. The next migration continues. */
+  readonly caller: Caller;
+  readonly report: (event: MigrationEvent) => void;
+}
+
+export interface Doing {
+  readonly kind: 'doing';
+  readonly task: Task;
+  readonly number: number;
+  readonly of: number;
+  /** For fills: identifier reached, greatest identifier, and rows done by this process; otherwise 0. */
+  readonly position: number;
+  readonly last: number;
+  readonly rows: number;
+}
+
+export type MigrationEvent =
+  | Doing
+  | { readonly kind: 'waiting'; readonly table: string; readonly holders: readonly string[] };
+
+export const UNWATCHED: Follower = { caller: NO_CLIENT, report: () => undefined };
+
+export interface Migrating {
+  /** Runs all or nothing. Returns the backup's name. */
+  migrate(migration: Migration): Promise<string | undefined>;
+  finishMigration(watch: Follower): Promise<void>;
+  abandonMigration(watch: Follower): Promise<boolean>;
+  /** Runs the tasks on empty tables, if that needs no lock. Returns the failing task, and why. */
+  dryRun(
+    migration: Pick<Migration, 'tasks' | 'own'>,
+  ): Awaitable<{ readonly task: Task; readonly reason: string } | undefined>;
 }
 
 /** Methods throw ConstraintError, CallerGone if the caller has left, and a Problem if the database is busy, full or unreachable. */

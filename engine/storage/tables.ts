@@ -9,34 +9,10 @@ import {
   type Relation,
 } from '../model/model.ts';
 import { generatedName } from '../names.ts';
-import { checkOf, type Column, columnsOf, columnType } from './columns.ts';
-import type { Dialect } from './dialect.ts';
-import type { Statement } from './driver.ts';
+import { checkOf, type Column, columnsOf, columnType, type TableIndex, type TableStatements } from './columns.ts';
+import type { Dialect, Statement } from './dialect.ts';
 
 export const ON_DELETE = { cascade: 'cascade', setNull: 'set null', restrict: 'no action' } as const;
-
-export interface TableIndex {
-  readonly table: string;
-  readonly name: string;
-  readonly unique: boolean;
-  /** `term`: the indexed SQL, from the quoted name of the column. */
-  readonly columns: readonly { readonly name: string; readonly term: (quoted: string) => string }[];
-  /** The identifier column, if the index ends in it to serve lists. */
-  readonly identifier: string | undefined;
-}
-
-/** `links`: foreign keys to add once the referenced tables exist. */
-export interface TableStatements {
-  readonly create: readonly string[];
-  readonly links: readonly string[];
-}
-
-export interface BulkColumn {
-  readonly name: string;
-  readonly type: string;
-  /** SQL for the written value, from the SQL of the bound string. Default: the latter. */
-  readonly written?: (text: string) => string;
-}
 
 export const tablesOf = (model: {
   readonly types: ReadonlyMap<string, Pick<RecordType, 'table'>>;

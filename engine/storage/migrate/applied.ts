@@ -1,4 +1,5 @@
 /** The models applied to the database, as plain data. */
+import type { TableIndex } from '../columns.ts';
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Generated } from '../../field-types/field-type.ts';
@@ -14,16 +15,7 @@ import {
   type Relation,
 } from '../../model/model.ts';
 import { StartError } from '../../problem.ts';
-import {
-  createIndex,
-  HISTORY_TABLE,
-  indexesOf,
-  joinIndex,
-  MODEL_TABLE,
-  METADATA,
-  sidesOf,
-  type TableIndex,
-} from '../tables.ts';
+import { createIndex, HISTORY_TABLE, indexesOf, joinIndex, MODEL_TABLE, METADATA, sidesOf } from '../tables.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader, Writer } from '../driver.ts';
 

@@ -5,6 +5,7 @@ import type { Driver } from '../driver.ts';
 import { foreignKeyName } from '../tables.ts';
 import { type AppliedModel, columnsIn, nameKey } from './applied.ts';
 import type { MigrationStep, Plan } from './steps.ts';
+import type { OtherColumn } from './task.ts';
 
 /**
  * Kinds: relation (`detail`: table or view), column (`detail`: type, default), needed (column without default), index,
@@ -19,11 +20,6 @@ interface Found {
 }
 
 export type Catalogue = readonly Found[];
-
-export interface OtherColumn {
-  readonly name: string;
-  readonly words: string;
-}
 
 export interface Drift {
   readonly table: string;

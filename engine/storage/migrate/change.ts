@@ -16,9 +16,8 @@ import {
   appliedReference,
   identifierNameOf,
 } from './applied.ts';
-import type { OtherColumn } from './catalogue.ts';
 import type { NamedField, TypePair } from './compare.ts';
-import type { ColumnSource, Edit } from './driver.ts';
+import type { ColumnSource, Edit, OtherColumn } from './task.ts';
 import {
   createStep,
   type MigrationStep,

@@ -35,7 +35,7 @@ import {
   memberAt,
   type NamedField,
 } from './compare.ts';
-import { plainTasks, type Task } from './driver.ts';
+import { plainTasks, type Task } from './task.ts';
 import { mappedModel, unusedNames } from './mapping.ts';
 import { unclaimed, renameQuestions } from './questions.ts';
 import { type Seeded, seedSteps } from './seeds.ts';

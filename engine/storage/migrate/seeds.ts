@@ -11,14 +11,13 @@ import {
 import { Problem } from '../../problem.ts';
 import { encode, encodedDefault, heldOperand } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
-import type { Driver, Reader, Writer } from '../driver.ts';
+import { type Driver, type Reader, SeedRefused, type Writer } from '../driver.ts';
 import { createReads } from '../read/reads.ts';
 import { METADATA } from '../tables.ts';
 import type { Clock } from '../columns.ts';
 import { createWrites } from '../write/writes.ts';
 import { changeOf, rowsWhere, type TypeChange, valueAfter } from './change.ts';
 import type { Comparison } from './compare.ts';
-import { SeedRefused } from './driver.ts';
 import { createStep, type MigrationStep, type StepCheck } from './steps.ts';
 
 export type Seeded = ReadonlyMap<string, ReadonlySet<number>>;

@@ -1,6 +1,6 @@
 import type { Model } from '../../model/model.ts';
 import type { AppliedModel } from './applied.ts';
-import type { Edit, Task } from './driver.ts';
+import type { Edit, Task } from './task.ts';
 
 /** safe: no record can lose data. needsCheck: records may conflict. destructive: data is lost. */
 type Risk = 'safe' | 'needsCheck' | 'destructive';

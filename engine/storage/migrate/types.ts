@@ -27,7 +27,7 @@ import {
   type NamedType,
   referenceOwner,
 } from './compare.ts';
-import { type Edit, plainTasks, tableTasks } from './driver.ts';
+import { type Edit, plainTasks, tableTasks } from './task.ts';
 import { checkOf, createStep, type MigrationStep, type StepCheck, type StepCode, type StepParts } from './steps.ts';
 
 export function addedTypeStep(type: RecordType, dialect: Dialect): MigrationStep {

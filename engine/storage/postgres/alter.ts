@@ -4,18 +4,10 @@
  */
 import { ENGINE_PREFIX, OPEN_COLUMN } from '../../model/model.ts';
 import { generatedName } from '../../names.ts';
-import { checkOf, type Column } from '../columns.ts';
+import { checkOf, type Column, type TableIndex } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
-import type { Altered, ColumnSource, Edit, TableAlteration, Task } from '../migrate/driver.ts';
-import {
-  addColumn,
-  addForeignKey,
-  columnSql,
-  createIndex,
-  foreignKeyName,
-  renameColumn,
-  type TableIndex,
-} from '../tables.ts';
+import type { Altered, ColumnSource, Edit, TableAlteration, Task } from '../migrate/task.ts';
+import { addColumn, addForeignKey, columnSql, createIndex, foreignKeyName, renameColumn } from '../tables.ts';
 
 /** SQL: whether a constraint `t` is a check by which the engine limits decimals, the only checks that it makes. */
 export const OWN_CHECK = `contype = 'c' and cardinality(conkey) = 1 and pg_get_constraintdef(t.oid) like 'CHECK (((scale(%'`;

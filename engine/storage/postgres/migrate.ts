@@ -3,8 +3,16 @@ import { createHash } from 'node:crypto';
 import { type Caller, CallerGone, pauseFor } from '../../edge/caller.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import { Problem, StartError } from '../../problem.ts';
-import type { Reader, Values, Writer } from '../driver.ts';
-import { type Doing, type Follower, type Migration, SeedRefused, type Task, taskKinds } from '../migrate/driver.ts';
+import {
+  type Reader,
+  type Values,
+  type Writer,
+  type Doing,
+  type Follower,
+  type Migration,
+  SeedRefused,
+} from '../driver.ts';
+import { type Task, taskKinds } from '../migrate/task.ts';
 import { METADATA } from '../tables.ts';
 import { postgresDialect } from './dialect.ts';
 import { hintOf, isFinal, stateOf, translate } from './errors.ts';

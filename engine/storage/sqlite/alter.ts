@@ -3,7 +3,7 @@ import { ENGINE_PREFIX } from '../../model/model.ts';
 import type { Column } from '../columns.ts';
 import { addColumn, columnWords, createIndex, ON_DELETE } from '../tables.ts';
 import type { Dialect } from '../dialect.ts';
-import { type Altered, type Edit, plainTasks, type TableAlteration, type Task } from '../migrate/driver.ts';
+import { type Altered, type Edit, plainTasks, type TableAlteration, type Task } from '../migrate/task.ts';
 
 function statementOf(edit: Edit, { table, columns }: TableAlteration, dialect: Dialect): string | undefined {
   const { quote } = dialect;

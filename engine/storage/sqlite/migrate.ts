@@ -1,7 +1,8 @@
 /** Migrates an SQLite file on its own connection: foreign keys are off, and checked at the end. */
+import type { Migration } from '../driver.ts';
 import { CallerGone } from '../../edge/caller.ts';
 import { Problem, reasonOf, StartError } from '../../problem.ts';
-import type { Migration, Task } from '../migrate/driver.ts';
+import type { Task } from '../migrate/task.ts';
 import { backUp, timestamped } from './backup.ts';
 import { connect, rollBack, type SqliteConnection } from './connection.ts';
 import { sqliteDialect } from './dialect.ts';

@@ -4,11 +4,20 @@ import { escapeStep } from '../../json/json.ts';
 import { memoized } from '../../memo.ts';
 import { type Field, type Model, type RecordType, type Relation, uniqueIndexes } from '../../model/model.ts';
 import { type Fault, Problem, type ProblemCode, StartError } from '../../problem.ts';
-import { type Column, columnOf, columnsOf, encode, encodedDefault, foldedText, heldOperand } from '../columns.ts';
+import {
+  type Column,
+  columnOf,
+  columnsOf,
+  encode,
+  encodedDefault,
+  foldedText,
+  heldOperand,
+  type BulkColumn,
+} from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Awaitable, Driver, Statement, Values, Writer } from '../driver.ts';
 import { rowsInCircles } from '../migrate/change.ts';
-import { type BulkColumn, columnSql, IDEMPOTENCY_TABLE, METADATA, SEED_TABLE, tablesOf } from '../tables.ts';
+import { columnSql, IDEMPOTENCY_TABLE, METADATA, SEED_TABLE, tablesOf } from '../tables.ts';
 import { findHolder } from '../write/conflicts.ts';
 import { createTables, rowsJson, type WriteTable } from '../write/tables.ts';
 import {

@@ -1,61 +1,10 @@
-/** The interface of drivers that change tables, and changes as data. */
-import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
+/** Changes of tables as data, and the tasks of drivers that carry them out. */
 import type { OnDelete } from '../../descriptor/descriptor.ts';
-import type { Column } from '../columns.ts';
-import type { OtherColumn } from './catalogue.ts';
-import type { Awaitable, Reader, Writer } from '../driver.ts';
-import { StartError } from '../../problem.ts';
-import type { TableIndex, TableStatements } from '../tables.ts';
+import type { Column, TableIndex, TableStatements } from '../columns.ts';
 
-export interface Migration {
-  readonly tasks: readonly Task[];
-  /** Only a migration with the same key continues an interrupted migration. */
-  readonly key: string;
-  readonly own: ReadonlySet<string>;
-  /** Tables that only the migration uses from `before` until the end. */
-  readonly locked: readonly string[];
-  readonly backup: boolean;
-  /** Begins the transaction that changes what clients see. If it throws, the migration ends. */
-  readonly before: (reader: Reader) => Awaitable<void>;
-  readonly after: (writer: Writer) => Awaitable<void>;
-  readonly watch: Follower;
-}
-
-/** If a seed record of the migration cannot be inserted, the whole migration is undone. */
-export class SeedRefused extends StartError {}
-
-export interface Follower {
-  /** Once it has gone, the migration stops with CallerGone. The next migration continues. */
-  readonly caller: Caller;
-  readonly report: (event: MigrationEvent) => void;
-}
-
-export interface Doing {
-  readonly kind: 'doing';
-  readonly task: Task;
-  readonly number: number;
-  readonly of: number;
-  /** For fills: identifier reached, greatest identifier, and rows done by this process; otherwise 0. */
-  readonly position: number;
-  readonly last: number;
-  readonly rows: number;
-}
-
-export type MigrationEvent =
-  | Doing
-  | { readonly kind: 'waiting'; readonly table: string; readonly holders: readonly string[] };
-
-export const UNWATCHED: Follower = { caller: NO_CLIENT, report: () => undefined };
-
-export interface Migrating {
-  /** Runs all or nothing. Returns the backup's name. */
-  migrate(migration: Migration): Promise<string | undefined>;
-  finishMigration(watch: Follower): Promise<void>;
-  abandonMigration(watch: Follower): Promise<boolean>;
-  /** Runs the tasks on empty tables, if that needs no lock. Returns the failing task, and why. */
-  dryRun(
-    migration: Pick<Migration, 'tasks' | 'own'>,
-  ): Awaitable<{ readonly task: Task; readonly reason: string } | undefined>;
+export interface OtherColumn {
+  readonly name: string;
+  readonly words: string;
 }
 
 export type Edit =
