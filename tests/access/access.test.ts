@@ -144,13 +144,13 @@ test.each(['Basic cm9vdDpyb290', 'Digest username="root"', 'root', ''])(
   },
 );
 
-test('a page of another origin may ask whether it may send a token', async () => {
+test('a preflight from another origin may ask for the Authorization header', async () => {
   const headers = { origin: 'https://a.example', 'access-control-request-method': 'GET' };
   const { status, headers: answered } = await exchange(server.url, 'OPTIONS /api/purchases', { headers });
   expect([status, answered.allow]).toEqual([204, undefined]);
 });
 
-test('billing does not learn from a conflict which values it may not read', async () => {
+test('a conflict does not reveal values that the token may not read', async () => {
   const make = async (number: number) =>
     JSON.parse((await ask('root', 'POST /api/invoices', { number, payer: { id: 1 } })).text);
   const [, { id }] = [await make(5), await make(6)];
@@ -198,7 +198,7 @@ describe.each(Object.entries(HIDDEN))('%s does not learn', (name, words) => {
   });
 });
 
-test('without a token the pages say that one is needed, and have a place to enter it', async () => {
+test('without a token, the pages ask for one', async () => {
   const start = (await ask('nobody', 'GET /')).text;
   expect(start).toMatch(/<main data-by-token data-locked>/);
   expect(start).not.toContain('0 record types');
@@ -342,7 +342,7 @@ describe('a request for another host', () => {
   });
 });
 
-describe('without tokens, what a page of another site asks for is refused', () => {
+describe('without tokens, requests from other sites are refused', () => {
   const PAGE = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' };
   const HOST = 'localhost:3000';
   let own: TestServer;
@@ -395,7 +395,7 @@ describe('without tokens, what a page of another site asks for is refused', () =
     if (status === 403 && !title.startsWith('HEAD')) expect(codeOf(answer)).toBe('origin-not-allowed');
   });
 
-  test('with tokens, pages may send what they like', async () => {
+  test('with tokens, pages of other sites may send requests', async () => {
     expect((await exchange(server.url, 'GET /api/memos', { headers: { 'sec-fetch-site': 'cross-site' } })).status).toBe(
       401,
     );

@@ -23,7 +23,7 @@ const startOn = (name: string): Promise<TestServer> =>
 const recordsOf = async (server: TestServer): Promise<readonly Assembly[]> =>
   JSON.parse((await exchange(server.url, 'GET /api/assemblies')).text) as Assembly[];
 
-test('a backup under load is one state of the database: restored, no record is there in part', async () => {
+test('a backup under load is consistent: restored, it has no half-written record', async () => {
   const server = await startOn('live.db');
   const load = new WriteLoad();
   const running = load.run(server.url, 6);
@@ -124,7 +124,7 @@ describe('the command', () => {
 
   const restored = () => project.run('restore', at('shelves.db'));
 
-  test('refuses what the service would not start with, and changes nothing, unless it is to be put back anyway', async () => {
+  test('refuses a backup that the service could not start with, unless forced', async () => {
     project.write({ 'shelf.yaml': SHELF.replace('label: { type: string, required: true }, ', '') });
     // The two files beside the database come and go.
     const files = (): readonly string[] =>

@@ -271,7 +271,7 @@ describe('diff', () => {
 });
 
 describe('new', () => {
-  test('writes a descriptor that has no fault, nor when its comments are no comments any more', async () => {
+  test('writes a descriptor without faults, even with its comments enabled', async () => {
     const project = await projectOf({ 'author.yaml': 'type: Author' });
     expect(await project.run('new', 'GiftCard')).toMatchObject({ code: 0, err: '' });
     const file = join(project.directory, 'gift-card.yaml');
@@ -391,7 +391,7 @@ describe('dev', () => {
   const serves = (url: string, name: string) => async (): Promise<boolean> =>
     Object.hasOwn((await first(url)) as object, name);
 
-  test('goes on following a file after each way to save it, again and again', () =>
+  test('keeps following a file, however editors save it', () =>
     developing(async (project, url) => {
       const file = join(project.directory, 'book.yaml');
       const ways: readonly ((text: string) => void)[] = [
@@ -420,7 +420,7 @@ describe('dev', () => {
       }
     }));
 
-  test('a faulty save leaves the old one serving, and says what is wrong', () =>
+  test('a faulty save is reported, and the previous version is served', () =>
     developing(async (project, url, running) => {
       project.write({ 'book.yaml': `${BOOK}  isbn: { type: strnig }\n` });
       await until(() => running.err().includes('unknown-value') && running.err().includes('Still serving'));

@@ -120,7 +120,7 @@ const PARTS = MANY + 6;
 const ONE = [1, DEPARTMENTS, ITEMS, PARTS, 2 * ITEMS, 2 * ITEMS, 0];
 
 describe('delete --chunked', () => {
-  test('deletes what goes with the record, and nothing else', async () =>
+  test('deletes the record with its dependents, and nothing else', async () =>
     project.serving(async (url) => {
       const shop = await fill(url);
       expect(await counts(url)).toEqual(ONE.map((count, index) => (index < 4 ? 2 * count : count)));
@@ -139,7 +139,7 @@ describe('delete --chunked', () => {
       await project.run('delete', 'Shop', String(shop + 1), '--chunked');
     }));
 
-  test('stopped anywhere, it can be run again', async () =>
+  test('can be stopped at any point and run again', async () =>
     project.serving(async (url) => {
       const before = await counts(url);
       const shop = await fill(url);

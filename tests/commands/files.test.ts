@@ -44,7 +44,7 @@ const database = (): string => fileOf(project.database);
 const modeOf = (file: string): number => statSync(file).mode & 0o777;
 
 describe('every file with records is for its owner only', () => {
-  it('the database and what SQLite keeps beside it, exports, backups, what a restore makes, copies before a change', async () => {
+  it('databases with their SQLite files, exports, backups, restored files, copies before a change', async () => {
     await project.serving(async (url) => {
       await ask(url, 'POST /api/books', { title: 'open' });
       for (const suffix of ['', '-wal', '-shm']) expect([suffix, modeOf(database() + suffix)]).toEqual([suffix, 0o600]);
@@ -91,7 +91,7 @@ describe.each(['export', 'backup'] as const)('%s FILE', (command) => {
     expect(readdirSync(directory).toSorted()).toEqual(['dangling', 'link', 'out', 'out.partial', 'victim']);
   });
 
-  it('never takes the place of the database, by whatever name', async () => {
+  it('never replaces the database, under any name', async () => {
     const before = readFileSync(database());
     symlinkSync(database(), at('soft'));
     symlinkSync(dirname(database()), at('folder'));
@@ -152,7 +152,7 @@ describe('restore', () => {
     expect(await project.run('backup', at('again.db'))).toMatchObject({ code: 0, err: expect.stringContaining(name) });
   });
 
-  it('a definition that the file remembers is not run where it does more than create', async () => {
+  it('refuses a stored definition that does more than create', async () => {
     await project.run('backup', at('copy.db'));
     const file = new Database(at('copy.db'));
     file.exec(

@@ -132,7 +132,7 @@ describe.each(databaseKinds)('into %s', (kind) => {
     project = await createProject(SCHEMA, undefined, kind);
   });
 
-  it('all faults are told, each with its line, and nothing is changed', async () => {
+  it('all faults are reported with their lines, and nothing is changed', async () => {
     const bad = thing(',"n":10,"d":"x"', '', 2);
     writeLines(
       [thing(',"u":"same"'), '', bad, thing(',"u":"same"', '', 3), thing('', '', 3), thing('', '', 1), bad],
@@ -173,7 +173,7 @@ describe.each(databaseKinds)('into %s', (kind) => {
     project = await createProject(SCHEMA, undefined, kind);
   });
 
-  it('a hundred faults are shown, and --report has them all', async () => {
+  it('shows a hundred faults; --report writes all of them', async () => {
     const lines = Array.from({ length: 2500 }, (_, index) => thing(',"n":-1', '', index + 1));
     writeLines([...lines, thing('', '', 3000), thing('').replace('{}', '{"shelf_id":5}')]);
     const { err } = await run();
@@ -219,7 +219,7 @@ describe.each(databaseKinds)('into %s', (kind) => {
       project = await createProject(SCHEMA, undefined, kind);
     });
 
-    it('CRLF, a byte order mark, empty lines and readOnly values are taken; sequences go on after the last one', async () => {
+    it('accepts CRLF, a byte order mark, empty lines and readOnly values; sequences continue after the last identifier', async () => {
       const lines = [
         '\ufeff{"format":1,"lines":3}',
         '',
@@ -241,7 +241,7 @@ describe.each(databaseKinds)('into %s', (kind) => {
       });
     });
 
-    it('JSON is kept as the text that it is, there and back again', async () => {
+    it('JSON text survives export and import unchanged', async () => {
       const text = '{"2":12345678901234567890,"1":[9007199254740993,1e999,1.50,"\\u00e9"],"b":null}';
       const open = '{"9":1e999,"10":12345678901234567890}';
       writeLines([thing(`,"j":${text.replace(',', ' , ')},"l":[1.0]`), shelf(open)]);
@@ -252,7 +252,7 @@ describe.each(databaseKinds)('into %s', (kind) => {
       expect(written).toContain(`"open":${JSON.stringify(open)}`);
     });
 
-    it('an export of an earlier build is taken; times come out in UTC', async () => {
+    it('reads an export of an earlier build; times come out in UTC', async () => {
       const earlier = 'tests/fixtures/earlier';
       const fresh = await createProject({}, `${earlier}/schema`, kind);
       expect(await fresh.run('import', `${earlier}/export.ndjson`)).toMatchObject({ code: 0, err: '' });

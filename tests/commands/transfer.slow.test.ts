@@ -108,7 +108,7 @@ describe.each(ways)('from %s to %s', (from, to) => {
     expect(readFileSync(file(), 'utf8').split('\n').length).toBeGreaterThanOrEqual(written.split('\n').length);
   });
 
-  it('a request that is sent again after the move answers as before it', async () => {
+  it('a retry after the move gets the same answer as before', async () => {
     const [source, target] = [await empty(from), await empty(to)];
     const requests = [
       ['POST /api/tax-classes', { position: 5 }],
@@ -170,7 +170,7 @@ describe.each(databaseKinds)('into %s', (kind) => {
     expect(await run('import', await empty(kind))).toMatchObject({ code: 1, err: expect.stringContaining(message) });
   });
 
-  it('a key that is in the file twice is refused', async () => {
+  it('a duplicate key in the file is refused', async () => {
     const line =
       '{"key":"a","identity":"","hash":"h","created":"2026-01-02T03:04:05.678Z","status":201,"identifiers":[1]}';
     writeFileSync(file(), `{"format":1,"lines":2}\n${line}\n${line}\n`);

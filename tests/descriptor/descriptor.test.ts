@@ -147,7 +147,7 @@ describe('hostile files', () => {
     expect(faultsOf(`type: A\n${anyField}${'['.repeat(MANY)}`)).toEqual([expect.stringMatching(/^2:\d+ yaml-syntax$/)]);
   });
 
-  test('a pipe, a folder and a link to nothing that are called like descriptors', () => {
+  test('a pipe, a folder and a dangling link with names of descriptors', () => {
     write({ 'folder.yaml/inner.yaml': 'type: Inner\n', '.hidden.yaml': 'no' });
     symlinkSync(join(folder, 'nowhere'), join(folder, 'link.yaml'));
     symlinkSync(folder, join(folder, 'itself'));

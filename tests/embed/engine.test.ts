@@ -42,7 +42,7 @@ const OTHER: Required<{ [K in Exclude<keyof Settings, OfServer> & keyof EngineOp
 };
 
 describe('settings', () => {
-  test('those that are left out, or undefined, have their defaults', () => {
+  test('options that are absent or undefined have their defaults', () => {
     const nothing = Object.fromEntries(Object.keys(OTHER).map((name) => [name, undefined]));
     expect(settingsOf({})).toEqual(readSettings({}));
     expect(settingsOf(nothing)).toEqual(readSettings({}));
@@ -88,7 +88,7 @@ describe('settings', () => {
     expect(() => settingsOf(options)).toThrow(message);
   });
 
-  test('descriptors and databases that prevent the start are told by a StartError', async () => {
+  test('unusable descriptors and databases reject with a StartError', async () => {
     await expect(createEngine({ schemaDirectory: 'tests/fixtures/faulty' })).rejects.toThrow(StartError);
     await expect(createEngine({ schemaDirectory: 'nowhere' })).rejects.toThrow(StartError);
     expect(existsSync('nowhere')).toBe(false);
@@ -129,7 +129,7 @@ describe('mounted in Express', () => {
     await engine.close();
   });
 
-  test('the pages are there, with the headers that keep them safe', async () => {
+  test('serves the pages with their security headers', async () => {
     const { text, headers } = await supertest(app).get('/all/').expect(200);
     expect(text).toContain('<h1>Gadgets</h1>');
     expect(headers['content-security-policy']).toContain("default-src 'none'");
@@ -141,7 +141,7 @@ describe('mounted in Express', () => {
     expect((await supertest(app).get('/all/metrics').expect(200)).text).toContain('records_http_requests_total');
   });
 
-  test('the start page without its slash leads to the one with it', async () => {
+  test('redirects the start page to its address with a slash', async () => {
     await supertest(app).get('/all?a=b').expect(308).expect('location', 'all/?a=b');
   });
 
@@ -189,7 +189,7 @@ describe('mounted in Express', () => {
     await guarded.close();
   });
 
-  test('agents without tokens only come by names of this machine and of allowedHosts; pages of other sites read nothing', async () => {
+  test('without tokens, agents are served under local names and allowedHosts only, and never from other sites', async () => {
     const ask = async (host: express.Express, headers: Record<string, string>): Promise<readonly number[]> => {
       const agents = await supertest(host)
         .post('/mcp')
@@ -223,7 +223,7 @@ describe('mounted in Express', () => {
   });
 });
 
-describe('behind middleware that wraps the response, everything is answered as without it', () => {
+describe('middleware that wraps the response changes no answer', () => {
   // Their types are of other versions; both replace writeHead and end of the response.
   const compression = require('compression') as () => express.RequestHandler;
   const session = require('express-session') as (options: object) => express.RequestHandler;

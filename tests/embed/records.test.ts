@@ -192,7 +192,7 @@ test.each([
   });
 });
 
-test('ifMatch refuses a write that comes too late', async () => {
+test('ifMatch refuses a write to a changed record', async () => {
   const { id } = await owners().create({ rank: 710, name: 'first' });
   const read = await owners().get(id);
   const ifMatch = owners().tagOf(read) ?? '';
@@ -268,7 +268,7 @@ test('a date is written as text, and keys that are undefined are left out', asyn
   expect(made).toMatchObject({ name: null, data: { at: '1970-01-01T00:00:00.000Z' } });
 });
 
-test('closing, once or again, waits for the calls that have begun, and refuses others', async () => {
+test('close(), even twice, waits for running calls and refuses new ones', async () => {
   const own = await createDatabase();
   const closing = await createEngine({ schemaDirectory: SCHEMA, databaseUrl: own.url, logLevel: 'silent' });
   const records = closing.records('Owner');

@@ -80,7 +80,7 @@ const LONG: readonly (readonly [title: string, one: string, other: string])[] = 
   ['a jamo', `${'가'.repeat(249)}각`, `${'가'.repeat(249)}\u1100\u1161\u11A8`],
 ];
 
-test('a million marks take no time', () => {
+test('a million combining marks are folded in linear time', () => {
   expect(folded(`x${'\u0301\u0323'.repeat(500_000)}`)).toBe('x');
 });
 

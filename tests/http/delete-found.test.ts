@@ -94,7 +94,7 @@ describe('records with others around them', () => {
     },
   );
 
-  test('more than one write may touch', async () => {
+  test('refuses more rows than one write may touch', async () => {
     const tags = Array.from({ length: 50 }, (_, index) => send('POST /api/tags', { word: `t${index}` }));
     expect(new Set((await Promise.all(tags)).map(({ status }) => status))).toEqual(new Set([201]));
     const answer = await send('DELETE /api/tags?_cnd[word][like]=t*', undefined, upTo(1000));
@@ -173,7 +173,7 @@ describe('records that refer to each other', () => {
   });
   afterAll(() => server.close());
 
-  test('go together, unless one that stays refers to them', async () => {
+  test('are deleted together, unless a remaining record refers to one of them', async () => {
     const some = await send('DELETE /api/owners?_cnd[id][lte]=2', undefined, upTo(9));
     expect([some.status, JSON.parse(some.text).detail]).toEqual([409, 'Owner 3 refers to Owner 2']);
     const more = await send('DELETE /api/owners?_cnd[id][lte]=3', undefined, upTo(9));

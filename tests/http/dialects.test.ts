@@ -202,7 +202,7 @@ describe('lists', () => {
     expect(relations).toEqual(shown);
   });
 
-  test('json-server 0 has its pages in Link, json-server 1 in the body', async () => {
+  test('json-server 0 has page links in the Link header, json-server 1 in the body', async () => {
     const old = await send('GET /json-server/authors?_page=2&_limit=1&rank_lte=20');
     const url = (page: number, name: string): string =>
       `</json-server/authors?_page=${page}&_limit=1&rank_lte=20>; rel="${name}"`;
@@ -221,7 +221,7 @@ describe('lists', () => {
 describe.each(['json-server', 'simple-rest'])('records of /%s', (root) => {
   const at = (path: string): string => `/${root}/${path}`;
 
-  test('the identifier is id, and that of related records is what it is', async () => {
+  test('the identifier is called id; those of related records keep their names', async () => {
     const { text, headers } = await send(`GET ${at('authors/2')}`);
     expect(Object.keys(JSON.parse(text))[0]).toBe('id');
     expect(JSON.parse(text)).toMatchObject({ id: 2, name: 'Bob', mentor_id: 1, mentor: { author_id: 1 } });
@@ -236,7 +236,7 @@ describe.each(['json-server', 'simple-rest'])('records of /%s', (root) => {
     expect((await send(`HEAD ${at('authors/2')}`)).status).toBe(200);
   });
 
-  test('a field that is called id, and unknown keys, are hidden', async () => {
+  test('hides a field named id, and unknown keys', async () => {
     const made = await send('POST /api/cards', { id: 'field', rank: 3, more: 1 });
     const { number } = JSON.parse(made.text);
     const { text, headers } = await send(`GET ${at(`cards/${number}`)}`);
@@ -342,7 +342,7 @@ describe('settings', () => {
     expect(statuses.map(({ status }) => status)).toEqual([401, 401, 404, 200, 403, 201, 414, 413]);
   });
 
-  test('DIALECTS=simple-rest leaves /json-server to nobody', async () => {
+  test('DIALECTS=simple-rest turns /json-server off', async () => {
     await using one = await startTestServer({
       schemaDirectory: 'tests/fixtures/dialects',
       settings: { dialects: ['simple-rest'] },

@@ -103,7 +103,7 @@ describe('of deletions and sets', () => {
     expect(id).toBeLessThan(100);
   });
 
-  test('an Idempotency-Key is neither used up nor looked up', async () => {
+  test('an Idempotency-Key is neither stored nor looked up', async () => {
     const headers = { 'idempotency-key': 'once' };
     for (let time = 0; time < 2; time += 1)
       expect((await send(dry('POST /api/posts'), { title: 'k' }, headers)).status).toBe(201);
@@ -129,7 +129,7 @@ describe('of a token that may not read all types', () => {
   });
   afterAll(() => server.close());
 
-  test('what it may not read is left out', async () => {
+  test('omits what the token may not read', async () => {
     const answer = await send('DELETE /api/purchases/1?dryRun=true', undefined, crm);
     expect(told(reportOf(answer))).toEqual(['deleted Basket 1', 'deleted Purchase 1']);
     expect(answer.text).not.toMatch(/sticker|hidden/i);

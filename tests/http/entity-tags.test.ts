@@ -36,7 +36,7 @@ const CHANGES: readonly (readonly [string, (value: string) => object])[] = [
 
 const change = fc.tuple(fc.constantFrom(...CHANGES), fc.constantFrom('a', 'b'));
 
-test('If-None-Match is answered 304 exactly where GET answers the same as before', async () => {
+test('If-None-Match gets 304 exactly if GET would give the same response', async () => {
   await ok('POST /api/tax-classes', { position: 1 });
   const method = { code: 'x', taxClass: { id: 1 } };
   await ok('POST /api/shipping-markups', { zone: { zone_name: 'a' }, shipping_method: method });
@@ -81,7 +81,7 @@ test.each(['PUT', 'PATCH', 'DELETE'])('of ten writers with the same tag one is f
   }
 });
 
-test('a weakened tag says what has weakened it; one without quotes could never match', async () => {
+test('a weak tag names its cause, an unquoted tag is refused', async () => {
   const { headers } = await send('POST /api/tax-classes', { position: 1 });
   const [path, tag] = [String(headers.location), String(headers.etag)];
   const put = async (expected: string): Promise<readonly unknown[]> => {

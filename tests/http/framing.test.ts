@@ -123,7 +123,7 @@ test.each(REFUSED)('on the wire: %s', async (_, request, detail = '') => {
   expect(await listed()).toEqual(before);
 });
 
-test('nothing behind such a request is carried out that comes later, in other pieces', async () => {
+test('nothing after such a request is carried out, even if it arrives later', async () => {
   const id = await bait();
   const socket = await dial(server.url);
   const request = post(`${HOST}${TYPE}Transfer-Encoding: gzip, chunked\r\n`) + deleting(id);
@@ -159,7 +159,7 @@ test.each<[what: string, request: string, ...statuses: number[]]>([
   expect(statusesOf(await raw(server.url, request + last))).toEqual(statuses);
 });
 
-test('a request that asks for another protocol is answered in this one, and is the last of its connection', async () => {
+test('a request to upgrade the protocol gets a normal response, and its connection is closed', async () => {
   const id = await bait();
   const upgrade = `${HOST}Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n`;
   const socket: Socket = await dial(server.url);
@@ -175,7 +175,7 @@ test('a request that asks for another protocol is answered in this one, and is t
   expect((await listed()).map((gadget) => gadget.id)).toContain(id);
 });
 
-test('what comes before such a request is answered, in its order', async () => {
+test('requests before such a request are answered in order', async () => {
   const first = post(`${HOST}${TYPE}${LENGTH}`, BODY);
   for (const bad of ['HELLO\r\n\r\n', get('/api/gadgets', `${HOST}${HOST}`)]) {
     const text = await raw(server.url, first + bad);

@@ -23,7 +23,7 @@ const send = (title: string, headers: Headers = {}, body?: string | Buffer): Pro
   exchange(server.url, title, { headers, ...(body === undefined ? {} : { body }) });
 
 describe('a problem', () => {
-  test('says all that it knows, under the path that was asked', async () => {
+  test('has all details and the path of the request', async () => {
     const { text } = await send('PUT /api/gadgets/1?fields=name', JSON_BODY, '{"nme":"x"}');
     expect(JSON.parse(text)).toEqual({
       type: 'urn:problem:invalid-body',
@@ -101,7 +101,7 @@ describe('Prefer: return=minimal', () => {
     expect(status).toBe(isMinimal ? 204 : 200);
   });
 
-  test('is overruled by a preference in front of it', async () => {
+  test('is overridden by an earlier preference', async () => {
     const headers = { ...JSON_BODY, prefer: 'return=representation, return=minimal' };
     const { text, headers: told } = await send('PUT /api/gadgets/1', headers, '{"name":"a"}');
     expect([JSON.parse(text).name, told['preference-applied']]).toEqual(['a', 'return=representation']);
@@ -145,7 +145,7 @@ describe('entity tags', () => {
     expect(await send(`GET ${path}`, { 'if-none-match': '"x"' })).toMatchObject({ status: 200 });
   });
 
-  test('a record is deleted under its tag, and the answer has none', async () => {
+  test('a record is deleted with its tag, and the response has none', async () => {
     const { headers } = await send('POST /api/locked', JSON_BODY, '{"name":"gone"}');
     const gone = await send(`DELETE ${headers.location}`, { 'if-match': String(headers.etag) });
     expect([gone.status, gone.headers.etag]).toEqual([200, undefined]);
@@ -197,7 +197,7 @@ describe("app.use('/elsewhere', express.json(), engine.handler)", () => {
     await supertest(hasty)[method]('/api/gadgets').send({ name: 'hasty' }).expect(408, 'too late');
   });
 
-  test('answers what it lacks within its own paths', async () => {
+  test('answers 404 within its own paths', async () => {
     const { body } = await supertest(app).get('/elsewhere/api/gadget').expect(404);
     expect(body.detail).toBe('There is nothing at "/elsewhere/api/gadget"; did you mean "/elsewhere/api/gadgets"?');
     const { body: other } = await supertest(app).get('/elsewhere/api/x').expect(404);

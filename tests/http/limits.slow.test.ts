@@ -143,7 +143,7 @@ test.each([
 });
 
 describe('RATE_LIMIT', () => {
-  test('refuses who asks too often, and says when to come again', async () => {
+  test('refuses a client beyond its rate, with Retry-After', async () => {
     await using own = await startTestServer({ schemaDirectory: SCHEMA, settings: { rateLimit: 3 } });
     const answers: Exchanged[] = [];
     for (let sent = 0; sent < 4; sent += 1) answers.push(await exchange(own.url, 'GET /api/gadgets'));
@@ -189,7 +189,7 @@ describe('RATE_LIMIT', () => {
     }
   });
 
-  test('counts the clients of a trusted proxy one by one, and those of another one together', async () => {
+  test('counts clients of a trusted proxy separately, and those of any other proxy together', async () => {
     const clients = rowsOf(`
       192.0.2.1 => 200
       9.9.9.9, 192.0.2.1 => 429
@@ -217,7 +217,7 @@ describe('RATE_LIMIT', () => {
   });
 });
 
-describe('of more connections than MEMORY_LIMIT has room for, the one that has waited longest for a request is closed', () => {
+describe('beyond the connections that MEMORY_LIMIT allows, the longest idle one is closed', () => {
   const LIVE = 'GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n';
   const UNFINISHED =
     'POST /api/gadgets HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99\r\nExpect: 100-continue\r\n\r\n';
@@ -260,7 +260,7 @@ describe('of more connections than MEMORY_LIMIT has room for, the one that has w
     expect(sockets.filter((socket) => socket.closed)).toHaveLength(1);
   });
 
-  test('not one that is in use again, and not one whose request is unanswered', async () => {
+  test('never closes a connection in use', async () => {
     const again = await open(LIVE);
     const unanswered = await open(UNFINISHED);
     const longest = await open(LIVE);

@@ -316,7 +316,7 @@ test('a unique value that stands in two lines is told by the other line', async 
   expect(JSON.parse(text).detail).not.toMatch(/"\/\d/);
 });
 
-test('other media types are refused with those that are taken', async () => {
+test('other media types are refused with a list of the accepted ones', async () => {
   const answer = await send('POST /api/rows', 'text/plain', 'text\na\n');
   expect([answer.status, answer.headers['accept']]).toEqual([415, 'application/json, application/x-ndjson, text/csv']);
   expect((await send('POST /api/rows', 'text/csv; charset=windows-1252', 'text\na\n')).status).toBe(415);

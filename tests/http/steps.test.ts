@@ -81,7 +81,7 @@ describe('CORS', () => {
     expect(vary).toBe('Accept, Accept-Encoding, Prefer, Authorization');
   });
 
-  test('says beforehand what may be sent', async () => {
+  test('answers preflights', async () => {
     const { status, own } = await ask([origin], 'OPTIONS /api/gadgets/1', {
       origin,
       'access-control-request-method': 'PATCH',
@@ -99,7 +99,7 @@ describe('CORS', () => {
 });
 
 describe('Idempotency-Key', () => {
-  test('the same request again is answered as before, and makes nothing', async () => {
+  test('a repeated request gets the same answer and creates nothing', async () => {
     const before = await count();
     const answers = [await create('a', { name: 'once' }), await create('a', { name: 'once' })];
     const seen = answers.map(({ status, text, headers: { location, etag } }) => ({ status, text, location, etag }));
@@ -160,7 +160,7 @@ describe('Idempotency-Key', () => {
     expect((await create('d', { name: 'x' })).status).toBe(201);
   });
 
-  test('of many at once one makes the record', async () => {
+  test('of many simultaneous requests, one creates the record', async () => {
     const before = await count();
     const answers = await Promise.all(Array.from({ length: 20 }, () => create('e', { name: 'race' })));
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);

@@ -118,7 +118,7 @@ describe('fifty writers at several services', () => {
   });
   const urlOf = (index: number): string => servers[index % servers.length]?.url ?? '';
 
-  test('make one record of each key, and no request fails', async () => {
+  test('create one record for each key, and no request fails', async () => {
     const keys = ['a', 'b', 'c', 'd', 'e'];
     const sent = Array.from({ length: 50 }, (_, index) => {
       const key = index % keys.length;

@@ -152,7 +152,7 @@ describe('types', () => {
 });
 
 describe('records', () => {
-  test('are created with what is nested, changed only if nobody was faster, and deleted', async () => {
+  test('are created with nested records, updated with a tag, and deleted', async () => {
     const created = await use('create_record', {
       type: 'Book',
       record: { title: 'First', price: '9.90', author: { name: 'Ada' } },
@@ -183,7 +183,7 @@ describe('records', () => {
     });
   });
 
-  test('where a tag is required, its absence says where to get one', async () => {
+  test('a missing but required tag is refused with a way to get one', async () => {
     const { says } = await use('create_record', { type: 'Locked', record: { text: 'x' } });
     const { id } = says['record'] as { readonly id: number };
     expect(await use('update_record', { type: 'Locked', id, changes: { text: 'y' } })).toMatchObject({
@@ -258,7 +258,7 @@ describe('refusals say how to go on', () => {
     expect(says).toMatchObject(expected);
   }
 
-  test('none of them leaves memory taken', () => until(() => server.budget.used === 0));
+  test('none of them leaks memory from the budget', () => until(() => server.budget.used === 0));
 
   test('conflicts name the records in the way', async () => {
     const record = { title: 'x', code: 'taken', author: { name: 'x' } };
@@ -273,7 +273,7 @@ describe('refusals say how to go on', () => {
     expect(referred.says['errors']).toEqual([{ pointer: '', code: 'restrict', message, records }]);
   });
 
-  test('what the token does not allow', async () => {
+  test('beyond the rights of the token', async () => {
     for (const [token, type] of [
       [tokens.authors, 'Book'],
       [tokens.reader, 'Book'],
@@ -413,7 +413,7 @@ describe('the endpoint', () => {
     if (status === 400) expect(messageOf(answered).error).toMatchObject({ code: -32020 });
   });
 
-  test('takes nothing but POST, in JSON', async () => {
+  test('accepts POST with JSON only', async () => {
     for (const method of ['GET', 'DELETE', 'PUT']) {
       const { status, headers } = await exchange(url, `${method} /mcp`, {
         headers: { authorization: `Bearer ${tokens.all}` },

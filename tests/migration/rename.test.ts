@@ -242,7 +242,7 @@ describe('names over time', () => {
     expect(await columnsIn(project)).toContain('books: a id');
   });
 
-  test('types exchange their names, by way of a third, with their seeds', async () => {
+  test('two types swap their names through a third, with their seeds', async () => {
     const type = (name: string, text: string, more = ''): string =>
       `type: ${name}\n${more}fields: { text: { type: string } }\nseed: [{ id: 1, text: ${text} }]\n`;
     const first = { 'one.yaml': type('One', 'x'), 'two.yaml': type('Two', 'y') };
@@ -264,7 +264,7 @@ describe('names over time', () => {
     });
   });
 
-  test('going back after a rename asks nothing, and keeps what is new beside it', async () => {
+  test('going back after a rename needs no answer, and keeps new data', async () => {
     const project = await newProject(OLD);
     await project.serving(fill);
     await project.starts(NEW);

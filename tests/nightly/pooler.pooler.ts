@@ -58,7 +58,7 @@ if (POOLER_URL === '') it.todo('PgBouncer is needed here: npm run test:postgres 
     await expectKept(send, 'meanwhile', load);
   });
 
-  it('has no connection left: 503, and the next request is served', async () => {
+  it('has no free connection: 503, and the next request is served', async () => {
     const holders = await Promise.all([1, 2, 3, 4, 5].map(() => connectTo(pooled)));
     await Promise.all(holders.map((holder) => holder.query('begin')));
     await cluster.patience(1);

@@ -28,7 +28,7 @@ describe.each(documentedSchemas())('$name', ({ directory }) => {
   const simple = createDocument(model, ABOUT, 'simple');
   const all = [...within(simple)];
 
-  it('has no word that is newer than 3.0, and no reference that leads nowhere', () => {
+  it('uses only OpenAPI 3.0, without dangling references', () => {
     const words = all.flatMap(([way, object]) =>
       inSchemas(way) && !way.includes('example')
         ? [...NEWER.filter((word) => word in object), ...(Array.isArray(object['type']) ? ['types'] : [])].map(
@@ -45,14 +45,14 @@ describe.each(documentedSchemas())('$name', ({ directory }) => {
     expect(lost).toEqual([]);
   });
 
-  it('has one answer with JSON for each success, and parameters that are not objects', () => {
+  it('has one JSON response for each success, and no object parameters', () => {
     const text = JSON.stringify(simple);
     expect(text).not.toMatch(/"(?:204|304)":|deepObject|ndjson|text\/csv|dry-run|"name":"(?:include|fields|variant)"/);
     for (const [way, object] of all)
       if (way.at(-1) === 'requestBody') expect(Object.keys(membersOf(object['content']))).toEqual(['application/json']);
   });
 
-  it('has schemas that never lead back to themselves', () => {
+  it('has no recursive schemas', () => {
     const refsOf = (name: string): readonly string[] =>
       [...JSON.stringify(schemasOf(simple)[name]).matchAll(/schemas\/(\w+)/g)].map(([, one = '']) => one);
     const walk = (name: string, open: readonly string[]): void => {

@@ -5,7 +5,7 @@ import { loadModel } from '../support/model.ts';
 import { manyTypes } from '../support/schemas.ts';
 import { startTestServer } from '../support/server.ts';
 
-test('every address in it answers, and it is short', async () => {
+test('is short, and all of its addresses work', async () => {
   await using server = await startTestServer();
   const { text } = await exchange(server.url, 'GET /llms.txt');
   expect(text.length).toBeLessThan(5000);
@@ -18,7 +18,7 @@ test('every address in it answers, and it is short', async () => {
   }
 });
 
-test('it names what the token may see and do, and how to send it; nothing of it without a token', async () => {
+test('lists what the token may do, and nothing without a token', async () => {
   const token = createToken();
   const line = tokenLine({ name: 'reader', read: parseTypes('TaxClass'), write: new Set() }, token);
   const publicUrl = 'https://shop.example/records';
@@ -34,7 +34,7 @@ test('it names what the token may see and do, and how to send it; nothing of it 
   expect(stranger).not.toMatch(/TaxClass|tax-classes/);
 });
 
-test('of very many types it names a hundred', () => {
+test('lists at most a hundred types', () => {
   const text = llmsText(loadModel(manyTypes(300)), { title: 'Many', guarded: false, agents: true }, '');
   expect(text.match(/^- \[Kind\d+\]/gm)).toHaveLength(100);
   expect(text).toContain('- and 200 more');

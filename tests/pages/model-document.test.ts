@@ -49,7 +49,7 @@ test.each([
   expect((await exchange(server.url, 'GET /studio/model.json', again)).status).toBe(304);
 });
 
-test('STUDIO=off leaves nothing there', async () => {
+test('STUDIO=off answers 404', async () => {
   await using server = await startTestServer({ settings: { studio: false } });
   expect((await exchange(server.url, 'GET /studio/model.json')).status).toBe(404);
 });

@@ -60,7 +60,7 @@ describe.each(PAGES)('%s', (path, type) => {
   });
 });
 
-test('pages have no script and no style of their own, and text from settings is text', async () => {
+test('pages have no inline scripts or styles, and escape text from settings', async () => {
   for (const path of ['/', '/docs', '/docs/clients']) {
     const { text } = await exchange(server.url, `GET ${path}`);
     expect(text).not.toMatch(

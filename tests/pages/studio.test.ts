@@ -37,7 +37,7 @@ describe('scripts', () => {
     expect(await answer.text()).toMatch(/^import/);
   });
 
-  it('what the first page loads at once is at most 450 KB, compressed', async () => {
+  it('the first page loads at most 450 KB, compressed', async () => {
     const names = [...page.text.matchAll(/(?:href|src)="\.\/(studio\/[^"]+\.js)"/g)].map(([, name = '']) => name);
     const sizes = await Promise.all(
       names.map(async (name) => {
@@ -75,7 +75,7 @@ it.each([
   );
 });
 
-it('the start page leads there, and STUDIO=off takes it away', async () => {
+it('the start page links to it, unless STUDIO=off', async () => {
   expect((await request(server.url).get('/')).text).toContain('href="studio"');
   await using without = await startTestServer({ settings: { studio: false } });
   expect((await request(without.url).get('/')).text).not.toContain('href="studio"');

@@ -42,7 +42,7 @@ onServer('a server that fails', () => {
     await cluster?.remove();
   });
 
-  it('cuts every connection: nobody notices', async () => {
+  it('drops every connection: clients notice nothing', async () => {
     await send('POST /api/tax-classes', {});
     await Promise.all([1, 2, 3].map(() => send('GET /api/tax-classes?_cnd[limit]=0&_cnd[limit]=5')));
     for (let round = 0; round < 5; round += 1) {
@@ -56,7 +56,7 @@ onServer('a server that fails', () => {
     }
   });
 
-  it('holds a row for too long: 503, and the row is as it was', async () => {
+  it('locks a row for too long: 503, and the row is unchanged', async () => {
     const { body } = await send('POST /api/tax-classes', { position: 1 });
     const path = `/api/tax-classes/${String((body as JsonObject)['id'])}`;
     const impatient = await startInstance(withParameters(cluster.url, { lock_timeout: '300' }));
@@ -68,7 +68,7 @@ onServer('a server that fails', () => {
     expect((await send(`PUT ${path}`, { position: 3 })).status).toBe(200);
   });
 
-  it('has no connection left: 503, and the next request is served', async () => {
+  it('has no free connection: 503, and the next request is served', async () => {
     const { body } = await send('POST /api/tax-classes', {});
     const path = `/api/tax-classes/${String((body as JsonObject)['id'])}`;
     const patient = await startInstance(withParameters(cluster.url, { lock_timeout: '60000', pool: '1' }));
@@ -83,7 +83,7 @@ onServer('a server that fails', () => {
     expect((await send('GET /api/tmp-vars/1')).status).toBe(404);
   });
 
-  it('has another column type since a neighbour has changed it: nobody notices', async () => {
+  it('has a column type that another instance has changed: clients notice nothing', async () => {
     const { body } = await send('POST /api/tmp-vars', { name: 'before' });
     const path = `/api/tmp-vars/${String((body as JsonObject)['id'])}`;
     for (const type of ['varchar(300)', 'text']) {
@@ -125,7 +125,7 @@ onServer('a server that fails', () => {
     await waiting.close();
   });
 
-  it('takes no writes: 503 for a write, answers for a read', async () => {
+  it('is read-only: 503 for writes, reads are answered', async () => {
     const { database = '' } = await administer(
       cluster.url,
       'select 1',
@@ -147,7 +147,7 @@ onServer('a server that fails', () => {
     );
   });
 
-  it('took no writes while connections were opened: once it does, the first write of each is done', async () => {
+  it('was read-only when connections opened: the first write after that succeeds on each', async () => {
     const alter = (value: string): Promise<void> =>
       administer(
         cluster.url,
@@ -168,7 +168,7 @@ onServer('a server that fails', () => {
     expect(new Set((await Promise.all(writes)).map(({ status }) => status))).toEqual(new Set([201]));
   });
 
-  it('cuts connections under load: no acknowledged write is lost, none is doubled', async () => {
+  it('drops connections under load: no acknowledged write is lost or done twice', async () => {
     const load = await loadWhile(send, 'cut', async ({ acknowledged }) => {
       for (let round = 0; round < 10; round += 1) {
         await atLeast(acknowledged, acknowledged.length + 10);

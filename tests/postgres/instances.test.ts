@@ -34,13 +34,13 @@ onServer('many instances on one database', () => {
     await database?.remove();
   });
 
-  it('make the tables and the seeds once, though all of them found an empty database', async () => {
+  it('create tables and seeds once, though all of them found an empty database', async () => {
     const seeds =
       [...loadModel('tests/fixtures/store').types.values()].find(({ name }) => name === 'Notification')?.seed ?? [];
     expect((await send('GET /api/notifications')).headers.get('x-total-count')).toBe(String(seeds.length));
   });
 
-  it('PATCHes of different keys inside one value at once: all survive', async () => {
+  it('concurrent PATCHes of different keys of one value all survive', async () => {
     const { path } = await create('/api/shipping-markups', { zone: { zone_name: 'z', zone_elements: [{ a: 0 }] } });
     const shown = `${path}?include=zone.zone_elements`;
     const { zone } = (await send(`GET ${shown}`)).body as { zone: { zone_id: number; zone_elements: JsonObject[] } };
@@ -53,7 +53,7 @@ onServer('many instances on one database', () => {
     expect(body).toMatchObject({ zone: { zone_elements: [kept] } });
   });
 
-  it('a neighbour changes what a record shows of another: its tag is no longer good anywhere', async () => {
+  it('a change of a related record by another instance invalidates the tag everywhere', async () => {
     const { path } = await create('/api/shipping-markups', { zone: { zone_name: 'before' } });
     const { zone } = (await send(`GET ${path}`)).body as { zone: { zone_id: number } };
     const other = await create('/api/shipping-markups', { zone: { zone_id: zone.zone_id } });
@@ -66,7 +66,7 @@ onServer('many instances on one database', () => {
     }
   });
 
-  it('what one instance wrote, every other one answers at once, and counts', async () => {
+  it('a write is visible, and counted, on every instance at once', async () => {
     const { path } = await create('/api/tmp-vars', { name: 'seen', value: '0' });
     const list = 'GET /api/tax-classes?_cnd[position]=4711&_cnd[limit]=0&_cnd[limit]=1';
     const everywhere = (title: string): Promise<readonly Answer[]> => Promise.all(urls.map((url) => ask(url, title)));
@@ -84,7 +84,7 @@ onServer('many instances on one database', () => {
     expect(new Set(statuses(await everywhere(`GET ${path}`)))).toEqual(new Set([404]));
   });
 
-  it('writes whose records cross each other: none fails', async () => {
+  it('writes that lock the same records in opposite order all succeed', async () => {
     const made = await together(4, (index) => send('POST /api/shipping-markups', { zone: { zone_name: `z${index}` } }));
     const records = made.map(({ body }) => body as { markup_id: number; zone: { zone_id: number } });
     const answers = await together(24, (index) => {

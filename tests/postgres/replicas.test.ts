@@ -76,7 +76,7 @@ onServer('a primary with two replicas', () => {
     expect(headers['x-position']).toBeUndefined();
   });
 
-  it('a client that sends the position back sees what it wrote, wherever it is read', async () => {
+  it('a client that sends X-Position back sees its own writes on every server', async () => {
     await Promise.all(replicas.map(pause('pause')));
     const position = { 'x-position': await create() };
     for (let round = 0; round < 10; round += 1)
@@ -85,7 +85,7 @@ onServer('a primary with two replicas', () => {
     await Promise.all(replicas.map(pause('resume')));
   });
 
-  it('of which one has what the client has seen: it is read there', async () => {
+  it('reads from the replica that has reached the position', async () => {
     const [first, second] = replicas as [Cluster, Cluster];
     await pause('pause')(second);
     const position = { 'x-position': await create() };
@@ -124,7 +124,7 @@ onServer('a primary with two replicas', () => {
     await pause('resume')(first);
   });
 
-  it('the primary is frozen: replicas answer what needs no position, or one that they have', async () => {
+  it('with a frozen primary, replicas answer reads whose position they have reached', async () => {
     const position = { 'x-position': await create() };
     for (const replica of replicas) await until(() => hasAll(replica));
     primary.freeze();
@@ -137,7 +137,7 @@ onServer('a primary with two replicas', () => {
     await create();
   });
 
-  it('the primary is stopped: reads go on, and a client sees what it wrote as soon as one replica has it', async () => {
+  it('with a stopped primary, reads go on, and a client sees its write once a replica has it', async () => {
     const [first, second] = replicas as [Cluster, Cluster];
     await Promise.all(replicas.map(pause('pause')));
     const position = { 'x-position': await create() };
@@ -154,7 +154,7 @@ onServer('a primary with two replicas', () => {
     count += 1;
   });
 
-  it('both lost: the primary answers', async () => {
+  it('with both replicas lost, the primary answers', async () => {
     for (const cluster of replicas) cluster.freeze();
     for (const title of [PAGE, WHOLE, 'GET /api/tmp-vars/1']) expect((await send(title)).status).toBe(200);
     await create();

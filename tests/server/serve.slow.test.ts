@@ -51,7 +51,7 @@ describe('a long list', () => {
     expect(await exchange(server.url, 'HEAD /api/gadgets')).toMatchObject({ status: 200, text: '' });
   });
 
-  test('is cut off where nobody reads it', async () => {
+  test('is cut off if nobody reads it', async () => {
     const settings = { databaseUrl: server.database.url, slowReaderTimeout: 1000 };
     await using own = await startTestServer({ schemaDirectory: SCHEMA, settings });
     const { socket, received } = await open(own.url);
@@ -66,7 +66,7 @@ describe('a long list', () => {
     expect(received().endsWith('0\r\n\r\n')).toBe(false);
   });
 
-  test('leaves nothing behind where the client goes away', async () => {
+  test('is cleaned up when the client leaves', async () => {
     for (let index = 0; index < 5; index += 1) {
       const { socket } = await open(server.url);
       socket.write(`GET /api/gadgets HTTP/1.1\r\n${REQUEST}\r\n`);
@@ -77,7 +77,7 @@ describe('a long list', () => {
     expect(put.status).toBe(200);
   });
 
-  test('a body that is too large is answered before it is here, and the connection goes on', async () => {
+  test('a body that is too large is refused before it has arrived, and the connection stays open', async () => {
     const { socket, received } = await open(server.url);
     const length = 20_000_000;
     socket.write(`POST /api/gadgets HTTP/1.1\r\n${REQUEST}Content-Length: ${length}\r\n\r\n`);
@@ -89,7 +89,7 @@ describe('a long list', () => {
     expect(received()).toMatch(/HTTP\/1.1 200 OK\r\n[\s\S]*"still here"/);
   });
 
-  test('a client that goes away within its body is nobody to answer', async () => {
+  test('a client that leaves during its body gets no response', async () => {
     const log = jest.spyOn(console, 'error').mockImplementation();
     const { socket } = await open(server.url);
     socket.write(`POST /api/gadgets HTTP/1.1\r\n${REQUEST}Expect: 100-continue\r\nContent-Length: 100\r\n\r\n`);

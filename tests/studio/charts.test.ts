@@ -117,7 +117,7 @@ test('months without records are there; records without a month are not', () => 
 const written = (nodes: Parameters<typeof writeTree>[0]): readonly string[] =>
   writeTree(nodes).map(([name, value]) => `${name}=${value}`);
 
-test('a click filters, the same click again takes it away, and another one takes its place', () => {
+test('a click sets a filter, the same click removes it, another one replaces it', () => {
   const [state, customer] = divisionsOf(order);
   const slice = (value: string | null) => ({ value, name: '', count: 1, figure: '1' });
   const open = sliceFilter(state ?? missing(), slice('open'));

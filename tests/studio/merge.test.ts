@@ -26,6 +26,6 @@ test('an owned record that was opened and not changed is no change', () => {
   });
 });
 
-test('what was typed after the request was sent', () => {
+test('keeps what was typed after the request was sent', () => {
   expect(typedSince({ $a: 'sent', $b: 'b' }, { $a: 'later', $b: 'b' })).toEqual({ $a: 'later' });
 });

@@ -99,7 +99,7 @@ const VALUES = parseJson(
   }),
 ) as ValueObject;
 
-test('a record like another leaves open what is unique, and takes nothing that belongs to the other one', () => {
+test('a copy of a record leaves unique fields empty, and takes no owned records', () => {
   const draft = likeDraft(order, recordDraft(model, order, VALUES));
   expect(draft).toMatchObject({ $state: 'paid', $total: '9.50', $customer: { id: '7' }, $tags: [{ id: '4' }] });
   expect([draft['$number'], draft['$parcels'], '$made' in draft]).toEqual([undefined, [], false]);
@@ -137,7 +137,7 @@ test('state and amounts stand in the head, short facts in the rail, the rest in 
 const made = new Map([['Customer', ['7', '8']]]);
 const sample = (index: number): ValueObject | undefined => sampleOf(order, index, made, () => 'id');
 
-test('samples are made of enums, limits and links; whatever a type requires comes before it', () => {
+test('samples use enums, limits and links; required types come first', () => {
   expect(inOrder([order, customer]).map(({ type: name }) => name)).toEqual(['Customer', 'Order']);
   expect(sample(1)).toMatchObject({
     number: 'Order 2',

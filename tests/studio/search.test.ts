@@ -43,7 +43,7 @@ const model = readModel(
 );
 const order = typeNamed(model, 'Order');
 
-test('texts that people see are searched, the label first, and the labels of related records', () => {
+test('searches visible texts, the label first, and labels of related records', () => {
   expect(searchedPaths(model, order)).toEqual(['number', 'note', 'customer.name']);
 });
 

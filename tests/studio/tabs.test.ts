@@ -35,7 +35,7 @@ test.each([
   }
 });
 
-test('records before and after one, in the order of the list; on other pages the service is asked', async () => {
+test('finds the previous and next record in list order, across pages', async () => {
   const type = { path: 'orders', identifier: { name: 'id' } } as unknown as TypeInfo;
   const asked: string[] = [];
   const read = async (target: string): Promise<Value> => {

@@ -68,7 +68,7 @@ describe('records suite', () => {
     expect(err).toContain(`without a delete operation: ${kept.map(({ name }) => name).join(', ')}`);
   });
 
-  it('--write asks first, and does nothing where nobody can be asked', async () => {
+  it('--write asks first, and does nothing without a terminal', async () => {
     const before = await observer.snapshot();
     const { code, err } = await suite(server.url, '--write');
     expect(err).toContain('confirm with --yes');
@@ -98,7 +98,7 @@ describe('records suite', () => {
     expect((await suite(guarded.url, '--token', createToken())).code).toBe(1);
   });
 
-  it('a service that lies: exit code 1, the request in the report, and JSON', async () => {
+  it('a wrong response: exit code 1, with the request in the report and in JSON', async () => {
     const json = { 'content-type': 'application/json' };
     const lying = await lyingServer(({ statusCode }, url) =>
       /\/\d+(\?|$)/.test(url) && statusCode === 404 ? { statusCode: 200, headers: json, text: 'null' } : {},

@@ -109,7 +109,7 @@ describe('descriptors that the database has left behind', () => {
     expect(await contents(project)).toBe(untouched);
   });
 
-  test('what they do not know of a record stays as it is', async () => {
+  test('keep what they do not know of a record', async () => {
     const newer = { 'book.yaml': withField('isbn: { type: string, default: none }') };
     const project = await appliedIn([{ 'book.yaml': BOOK }, newer], [['books', { title: 'A', isbn: '1-2-3' }]]);
     project.write({ 'book.yaml': BOOK });
@@ -128,7 +128,7 @@ describe('descriptors that the database has left behind', () => {
     });
   });
 
-  test('a record that only newer ones refer to is not deleted', async () => {
+  test('do not delete a record that only newer descriptors refer to', async () => {
     const project = await appliedIn(
       [{ 'book.yaml': BOOK }, { 'copy.yaml': COPY }],
       [
@@ -146,7 +146,7 @@ describe('descriptors that the database has left behind', () => {
     });
   });
 
-  test('keys of an open type that are fields by now are one and the same', async () => {
+  test('share open keys that newer descriptors declare as fields', async () => {
     const open = 'type: Thing\nopen: true\nfields:\n  code: { type: string }\n';
     const project = await appliedIn([{ 'thing.yaml': open }], [['things', { code: 'a', size: 3 }]]);
     await project.starts({ 'thing.yaml': `${open}  size: { type: integer }\n` });
@@ -251,7 +251,7 @@ describe('descriptors that the database has never seen', () => {
     });
   });
 
-  test('what nobody could fill in is refused by name', async () => {
+  test('a required field that an older version cannot fill is refused by name', async () => {
     const project = await appliedIn([{ 'book.yaml': TITLED }], [['books', { title: 'A' }]]);
     project.write({ 'book.yaml': BOOK.replace(/  title.*\n/, '') });
     await expect(project.starts()).rejects.toThrow('--allow drop-field:Book.title');
@@ -271,7 +271,7 @@ describe('descriptors that the database has never seen', () => {
 });
 
 describe('what apply drops', () => {
-  test('is counted again under the lock: records that came in the meantime stay, and it says so', async () => {
+  test('is counted again under the lock: records that arrived meanwhile are kept and reported', async () => {
     const project = await appliedIn([{ 'book.yaml': BOOK, 'shelf.yaml': SHELF }]);
     project.write({ 'shelf.yaml': null });
     const model = readModel(project.directory);

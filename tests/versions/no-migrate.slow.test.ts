@@ -38,7 +38,7 @@ async function made(files: Readonly<Record<string, string>>): Promise<Project> {
 }
 
 describe('with MIGRATE=off', () => {
-  it('descriptors that the database has are served', async () => {
+  it('serves descriptors that the database has', async () => {
     const project = await made({ 'book.yaml': BOOK });
     await serving(project, async (url) => {
       expect((await ask(url, 'GET /api/books/1')).body).toEqual({ id: 1, title: 'A' });

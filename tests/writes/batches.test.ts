@@ -30,7 +30,7 @@ describe('POST of an array', () => {
     expect(await ask(nested.url, 'PATCH /api/owners', [])).toMatchObject({ status: 200, body: [] });
   });
 
-  test('of as many records as may be makes them', () => owners(50));
+  test('accepts the maximum number of records', () => owners(50));
 
   test.each(
     rowsOf(String.raw`
@@ -48,7 +48,7 @@ describe('POST of an array', () => {
     expect(await count('/api/owners')).toBe(before);
   });
 
-  test('under a key is made once', async () => {
+  test('is carried out once under a key', async () => {
     const text = JSON.stringify([{ rank: rank() }, { rank: rank() }]);
     const send = (body: string) =>
       exchange(nested.url, 'POST /api/owners', {

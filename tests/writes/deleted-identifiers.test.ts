@@ -59,7 +59,7 @@ describe('a deleted identifier', () => {
     return id;
   };
 
-  it('may come back again and again, each time as a new record', async () =>
+  it('can be reused by clients, each time for a new record', async () =>
     project.serving(async (url) => {
       const { id } = await made(url, FULL);
       for (let turn = 0; turn < 3; turn += 1) {
@@ -77,7 +77,7 @@ describe('a deleted identifier', () => {
       expect((await ask(url, 'GET /api/books?include=')).body).toHaveLength(2);
     }));
 
-  it('is assigned to nobody after a restart either', async () => {
+  it('is not assigned after a restart', async () => {
     const last = await project.serving((url) => madeAndDeleted(url));
     await project.serving(async (url) => {
       expect(await made(url, {})).toMatchObject({ id: last + 1 });

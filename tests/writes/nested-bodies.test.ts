@@ -116,7 +116,7 @@ describe('everything that is wrong with a body', () => {
   });
   const pointers = '/tags/0/word /secret /id /things/0/name /level /unheard /friend/level'.split(' ');
 
-  it('is told at once, in the order of the body, before what is there is asked', async () => {
+  it('is reported at once, in the order of the body, before the database is read', async () => {
     const { a, thing } = await cast();
     const [status, told] = [422, [...pointers]];
     expect(refusal(await send(`PUT /api/owners/${a}`, faulty(thing)))).toMatchObject({ status, pointers: told });
@@ -132,7 +132,7 @@ describe('everything that is wrong with a body', () => {
     expect(await send('PUT /api/owners/9999999', { secret: 'seen' })).toMatchObject({ status: 404 });
   });
 
-  it('is told beside strings that cannot be stored, and items that are no records', async () => {
+  it('is reported beside strings that cannot be stored, and items that are not records', async () => {
     const { a } = await cast();
     const wrong = { name: '\u0000', secret: 'seen' };
     expect(refusal(await send(`PUT /api/owners/${a}`, wrong)).pointers).toEqual(['/name', '/secret']);
@@ -142,14 +142,14 @@ describe('everything that is wrong with a body', () => {
     expect(upserted.pointers).toEqual(['/0/name', '/0/secret', '/1']);
   });
 
-  it('is told of a child that would be made, too', async () => {
+  it('includes faults of new children', async () => {
     const bare = await make('owners');
     const { status, pointers: told } = refusal(await send(`PUT /api/owners/${bare}`, { name: 1, lid: {} }));
     expect({ status, told }).toEqual({ status: 422, told: ['/name', '/lid/color'] });
     expect(refusal(await send(`PUT /api/owners/${bare}`, { lid: {} })).pointers).toEqual(['/lid/color']);
   });
 
-  it('comes before what it refers to, and that before conflicts', async () => {
+  it('comes before faults of references, and these before conflicts', async () => {
     const { a, b } = await cast();
     const body = { boss: { id: b, name: 'z' }, friend: { id: 99_999_999 } };
     expect(refusal(await send(`PUT /api/owners/${a}`, { ...body, level: 1 })).pointers).toEqual(['/level']);

@@ -41,7 +41,7 @@ describe('records that own records of their own type', () => {
     body: { errors: [expect.objectContaining({ code, pointer })] },
   });
 
-  it('nobody is owned by itself, or by what it owns', async () => {
+  it('no record owns itself, directly or indirectly', async () => {
     await send('POST /api/parts', { id: 100, name: 'top', parts: [{ name: 'below', parts: [{ name: 'bottom' }] }] });
     const bottom = ((await send('GET /api/parts?_cnd[name]=bottom')).body as { id: number }[])[0]?.id;
     expect(await send('PUT /api/parts/100', { parts: [{ id: 100 }] })).toMatchObject(refused('owned', '/parts/0/id'));
@@ -63,7 +63,7 @@ describe('records that own records of their own type', () => {
   });
 });
 
-it('a record that a set goes on listing is in the way of one that comes to it', async () => {
+it('a listed record conflicts with one that is added to the set', async () => {
   const server = await startTestServer({ schemaDirectory: `${FIXTURES}/unique-together` });
   const made = (path: string, body: object): Promise<{ id: number }> =>
     ask(server.url, `POST /api/${path}`, body).then((answer) => answer.body as { id: number });

@@ -30,7 +30,7 @@ describe('large sets', () => {
     },
   });
 
-  test('as many as are shown are shown, and can be put back', async () => {
+  test('the largest set that can be shown can be PUT back', async () => {
     const id = await made('categories?include=', { name: 'full', posts: many(LIMIT, {}) });
     const { status, body } = await send(`GET /api/categories/${id}`);
     expect({ status, posts: (body as { posts: unknown[] }).posts.length }).toEqual({ status: 200, posts: LIMIT });
@@ -43,7 +43,7 @@ describe('large sets', () => {
     expect(posts.body).toContainEqual(expect.objectContaining({ category: { id, name: 'full' } }));
   });
 
-  test('one more is refused, and nothing is written', async () => {
+  test('a larger set is refused, and nothing is written', async () => {
     const id = await made('categories?include=', { name: 'more', posts: many(LIMIT, {}) });
     await made('posts', { category: { id } });
     const path = `/api/categories/${id}`;

@@ -87,7 +87,7 @@ describe.each(databaseKinds)('%s', (kind) => {
       }
   });
 
-  test('a new record was created when it was updated', async () => {
+  test('a new record has the same time in createdAt and updatedAt', async () => {
     for (const { created, v } of await orders()) expect(created).toBe(v);
   });
 });

@@ -144,7 +144,7 @@ describe('group commit, which SQLite alone needs', () => {
     expect(await driver.column({ sql: 'select name from shelves order by id' }, [])).toEqual(['first', 'last']);
   });
 
-  it('nothing is answered before another connection can see it', async () => {
+  it('answers only once another connection can see the write', async () => {
     const other = new Database(file(), { readonly: true });
     const count = other.prepare('select count(*) from shelves').pluck();
     const counts = await Promise.all(

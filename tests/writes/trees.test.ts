@@ -81,7 +81,7 @@ test('of many writers that move records at once, none makes a cycle', async () =
   expect(new Set(statuses)).toEqual(new Set([200, 422]));
 });
 
-test('of two moves that make a cycle together, though neither touches what the other locks, one is refused', async () => {
+test('of two concurrent moves that form a cycle, one is refused', async () => {
   const put = async (id: number, parent: number | null) =>
     (await send(`PUT /api/categories/${id}`, { parent: parent === null ? null : { id: parent } })).status;
   for (let round = 0; round < 20; round += 1) {

@@ -31,7 +31,7 @@ test.each(['abort', 'rollback', 'fail'])('raise(%s)', async (how) => {
   expect((await ask(server.url, 'GET /api/owners')).body).toEqual([]);
 });
 
-test('a table that is gone: 503 until it is back', async () => {
+test('a missing table: 503 until it is back', async () => {
   await using server = await startTestServer({ schemaDirectory: 'tests/fixtures/nested', kind: 'sqlite' });
   const database = new Database(fileOf(server.database));
   const send = async (title: string): Promise<number> => (await ask(server.url, title)).status;
