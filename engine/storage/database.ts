@@ -21,7 +21,7 @@ import {
   type Snapshot,
   type Statement,
 } from './driver.ts';
-import { createOutages } from './outages.ts';
+import { createOutages, type Purpose } from './outages.ts';
 import { createSchemaGuard, type SchemaObserver } from './schema-guard.ts';
 
 export interface Database extends Driver {
@@ -47,12 +47,24 @@ const MAX_LAG_S = 5;
 export function createDatabase(driver: Driver, observer: DatabaseObserver = {}): Database {
   const admission = createAdmission(driver.slots, observer.onWait);
   const outages = createOutages(driver.address, observer.log, driver.causeOf);
-  const check = (): Promise<void> => outages.watched(() => driver.read(guard.check, NO_CLIENT));
+  /** `hasWritten`: a write that changes no row shows no more than a read. */
+  async function watched<T>(ask: () => Awaitable<T>, of?: Purpose, hasWritten?: (result: T) => boolean): Promise<T> {
+    const began = performance.now();
+    try {
+      const result = await ask();
+      if (outages.current) outages.succeeded(began, hasWritten?.(result) === false ? 'read' : of);
+      return result;
+    } catch (error) {
+      outages.failed(error, of);
+      throw error;
+    }
+  }
+  const check = (): Promise<void> => watched(() => driver.read(guard.check, NO_CLIENT));
   const recheck = (): Promise<void> => check().catch(() => undefined);
   const guard = createSchemaGuard(driver, observer, recheck);
   let timer: NodeJS.Timeout | undefined;
 
-  const during: During = (...asked) => outages.watched(...asked).catch(guard.explain);
+  const during: During = (...asked) => watched(...asked).catch(guard.explain);
   const performing: Performing = async ({ kind, caller, row }, ask, hasWritten) => {
     const leave = await admission.take(kind, caller, row);
     try {
@@ -86,7 +98,7 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
     finishMigration: driver.finishMigration,
     abandonMigration: driver.abandonMigration,
     dryRun: driver.dryRun,
-    ping: () => outages.watched(() => driver.ping()),
+    ping: () => watched(() => driver.ping()),
     watch: async (mapped) => {
       guard.watch(mapped);
       if (!driver.dialect.revision.inEachSnapshot) timer = setInterval(watchServer, SCHEMA_CHECK_INTERVAL_MS).unref();
@@ -110,8 +122,7 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
   };
 }
 
-type Outages = ReturnType<typeof createOutages>;
-type During = Outages['watched'];
+type During = <T>(ask: () => Awaitable<T>, of: Purpose, hasWritten?: (result: T) => boolean) => Promise<T>;
 type Performing = <T>(
   work: { readonly kind: Kind; readonly caller: Caller; readonly row?: string | undefined },
   ask: () => Awaitable<T>,

@@ -28,10 +28,13 @@ type Reason = keyof typeof reasons;
 export const SHORTAGES = {
   connections: 'the database server takes no more connections',
   locks: 'another transaction keeps rows or tables locked',
-  searches: 'a search process ended before its search',
+  cutOff: 'a search process ended before its search',
   lag: 'a replica lags behind the primary',
 } as const;
 export type Shortage = keyof typeof SHORTAGES;
+
+export const isShortage = (error: unknown): error is { readonly reason: Shortage } =>
+  error instanceof Unavailable && error.reason in SHORTAGES;
 
 export class Unavailable extends Problem {
   readonly reason: Reason;
@@ -40,11 +43,6 @@ export class Unavailable extends Problem {
     const retryAfter = reason === 'changed' ? CHANGED_RETRY_AFTER_S : undefined;
     super('storage-busy', reasons[reason], { cause, retryAfter });
     this.reason = reason;
-  }
-
-  get shortage(): Shortage | undefined {
-    if (this.reason === 'cutOff') return 'searches';
-    return this.reason === 'connections' || this.reason === 'locks' ? this.reason : undefined;
   }
 }
 
