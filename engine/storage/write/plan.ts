@@ -92,11 +92,27 @@ export async function planDeletion(
 ): Promise<{ readonly plan: WritePlan; readonly affected: number }> {
   const cascade = await walkCascade(session, [deletion], most, refusal, mostAffected);
   const rows = [...unlinksIn(session, cascade.unlinked), ...deletionsIn(cascade)];
-  return { plan: { rows, pairs: lostIn(cascade), roots: deletion.identifiers }, affected: cascade.affected };
+  const plan = Object.freeze({ rows, pairs: lostIn(cascade), roots: deletion.identifiers });
+  return { plan, affected: cascade.affected };
 }
 
-/** Refuses what the references of a body forbid, and plans the rest. `roots`: the records that the request names. */
-export async function planWrite(session: WriteSession, roots: readonly Node[]): Promise<WritePlan> {
+/** What a write changes, resolved and checked. */
+interface Resolved {
+  /** Stored records that the body changes. */
+  readonly changed: readonly Node[];
+  readonly released: readonly Released[];
+  readonly removed: readonly JoinPair[];
+  readonly added: readonly JoinPair[];
+  readonly cascade: Cascade | undefined;
+  readonly steps: readonly Step[];
+}
+
+/** `roots`: the records that the request names. */
+export const planWrite = async (session: WriteSession, roots: readonly Node[]): Promise<WritePlan> =>
+  planOf(session, await checkedChanges(session), roots);
+
+/** Refuses what the references of a body forbid, finds what goes with its changes, and puts them in order. */
+async function checkedChanges(session: WriteSession): Promise<Resolved> {
   const released = session.released.flatMap((one) => settle(session, one));
   checkLinks(session);
   for (const node of session.deleted.keys()) refuseNamed(session, node, 'which leaves it out of its owner');
@@ -109,55 +125,53 @@ export async function planWrite(session: WriteSession, roots: readonly Node[]): 
   const cascade = await walkDeletions(session, released, [...removed, ...added, ...changed]);
   if (cascade) refuseGone(session, changed);
   stampChanged(session, changed);
-  const steps = await inOrder(session, changed);
-  const made = new Map(
-    steps.flatMap(({ node }) => (node.stored ? [] : node)).map((node, created) => [node, { created }]),
-  );
-  const planned = (value: SqlValue | Node): SqlValue | NewRow =>
-    isNode(value) ? (made.get(value) ?? value.identifier ?? null) : value;
+  return { changed, released, removed, added, cascade, steps: await inOrder(session, changed) };
+}
+
+/** Pure: neither asks the database nor changes a node. */
+function planOf(session: WriteSession, resolved: Resolved, roots: readonly Node[]): WritePlan {
+  const { changed, released, removed, added, cascade = NO_CASCADE, steps } = resolved;
+  const inserted = steps.flatMap(({ node }) => (node.stored ? [] : node));
+  const made = new Map(inserted.map((node, created) => [node, { created }]));
   const rowOf = (record: number | Node): RowId =>
     isNode(record) ? (made.get(record) ?? record.identifier ?? 0) : record;
-  const pairOf =
-    (kind: PairChange['kind']) =>
-    ({ table, left, right, pointer }: JoinPair): PairChange => ({
-      kind,
-      table,
-      left: rowOf(left),
-      right: rowOf(right),
-      at: pointer,
-      isHidden: false,
-    });
+  const planned = (value: SqlValue | Node): SqlValue | NewRow => (isNode(value) ? rowOf(value) : value);
+  const pairOf = (kind: PairChange['kind'], { table, left, right, pointer: at }: JoinPair): PairChange => {
+    return { kind, table, left: rowOf(left), right: rowOf(right), at, isHidden: false };
+  };
   const changeOf = ({ node, changes }: Step): RowChange => {
-    const { type, table, stored, identifier, pointer } = node;
-    const about = { type, rows: [rowOf(node)], identifier, at: pointer, isHidden: false };
-    if (!stored)
-      return {
-        kind: 'insert',
-        ...about,
-        before: undefined,
-        set: new Map(table.names.map((name) => [name, planned(newValue(node, name))])),
-      };
-    const set = withFolded<SqlValue | NewRow>(
-      table,
-      changes.map(([column, value]) => [column, planned(value)]),
-    );
-    return { kind: 'update', ...about, before: stored === 'unread' ? undefined : stored, set: new Map(set) };
+    const { type, table, stored, identifier, pointer: at } = node;
+    const row = { type, rows: [rowOf(node)], identifier, at, isHidden: false };
+    const values: readonly (readonly [string, SqlValue | NewRow])[] = stored
+      ? withFolded<SqlValue | NewRow>(
+          table,
+          changes.map(([column, value]) => [column, planned(value)]),
+        )
+      : table.names.map((name) => [name, planned(newValue(node, name))]);
+    const before = typeof stored === 'object' ? stored : undefined;
+    return { kind: stored ? 'update' : 'insert', ...row, before, set: new Map(values) };
   };
   const unlinked = released.flatMap(({ relation: { owned, target: type }, reference, identifiers }) =>
     owned ? [] : [{ type, reference, identifiers, isHidden: false }],
   );
-  const cuts = changed.flatMap((node) => cutOf(node, cascade !== undefined));
-  return {
-    pairs: [...removed.map(pairOf('remove')), ...(cascade ? lostIn(cascade) : []), ...added.map(pairOf('add'))],
+  const cuts = changed.flatMap((node) => cutOf(node, cascade.levels.length > 0));
+  return Object.freeze({
+    pairs: [
+      ...removed.map((pair) => pairOf('remove', pair)),
+      ...lostIn(cascade),
+      ...added.map((pair) => pairOf('add', pair)),
+    ],
     rows: [
-      ...unlinksIn(session, [...unlinked, ...(cascade?.unlinked ?? [])]),
+      ...unlinksIn(session, [...unlinked, ...cascade.unlinked]),
       ...cuts.map(changeOf),
-      ...(cascade ? deletionsIn(cascade) : []),
+      ...deletionsIn(cascade),
       ...steps.map(changeOf),
     ],
     roots: roots.map(rowOf),
-  };
+  });
 }
+
+const NO_CASCADE: Cascade = { levels: [], unlinked: [], pairs: [], rows: 0, affected: 0 };
 
 /** Links of rows that were not read, which become null. */
 const unlinksIn = (session: WriteSession, unlinked: readonly Unlinked[]): readonly RowChange[] =>

@@ -1,4 +1,12 @@
-/** The state of a write while it is resolved: the records that it touches, and their new values. */
+/**
+ * The state of a write while it is resolved: the records that it touches, and their new values. A **node** stands for a
+ * record, however many places of the body mention it. What a body writes to it is `assigned`, what a body that may only link
+ * it says of it is `linked`, and must turn out to be true (`checks`). A **claim** is what one place says of the records that
+ * are related to it; all places must say the same (`contradictions`). Records leave in three ways: a set that omits stored
+ * children releases them (`released`; `leftOut` where they may not go), an owned one that another place mentions is
+ * `deleted`, and `gone` has everything that the cascade of these deletes. New records are `made`, in the order of the body,
+ * or `given` where it brings their identifiers; one that links another new one `awaits` it. `plan.ts` makes a value of this.
+ */
 import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import { inDocumentOrder } from '../../json/fault-order.ts';
