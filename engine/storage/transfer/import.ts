@@ -58,17 +58,112 @@ const REFUSALS: ReadonlySet<ProblemCode> = new Set(['invalid-body', 'refused-by-
 
 /** Returns the number of lines after the head. If it throws, the database is unchanged. */
 export async function importLines(model: Model, driver: Driver, intake: Intake): Promise<number> {
-  let run: ReturnType<typeof createImport> | undefined;
+  let state: Import | undefined;
   try {
     return await driver.write((writer) => {
-      run = createImport(model, driver.dialect, writer, intake);
-      return run.importAll();
+      state = { model, dialect: driver.dialect, writer, intake, faults: [], current: undefined };
+      return importAll(state);
     });
   } catch (error) {
-    const line = run?.current();
+    const line = state?.current;
     if (line === undefined || !(error instanceof Problem) || !REFUSALS.has(error.code)) throw error;
     throw new LinesRefused([{ line, fault: { pointer: '', code: error.code, message: error.message } }]);
   }
+}
+
+interface Import {
+  readonly model: Model;
+  readonly dialect: Dialect;
+  readonly writer: Writer;
+  readonly intake: Intake;
+  readonly faults: LineFault[];
+  /** The number of a line inserted alone, to which a database error refers. */
+  current: number | undefined;
+}
+
+async function importAll(state: Import): Promise<number> {
+  const { model, dialect, writer, faults } = state;
+  await requireEmpty(state);
+  const deferred = dialect.deferred(tablesOf(model));
+  for (const sql of deferred.begin) await writer.run({ sql }, []);
+  // Seeds whose records this database has deleted stay deleted, even if the file does not name them.
+  const seeds = await writer.all(METADATA.seeds, []);
+  await writer.run(METADATA.clearSeeds, []);
+  await writer.run(METADATA.clearKeys, []);
+  const sequences = new Map<string, number>();
+  const inserts = createInserts(state);
+  const rowOf = createRows(model, dialect, writer);
+  const count = await readLines(state, (line, number) => {
+    if ('sequence' in line)
+      return void sequences.set(line.sequence, Math.max(line.last, sequences.get(line.sequence) ?? 0));
+    const { target, values } = rowOf(line);
+    return inserts.add(target, { values, line: number });
+  });
+  await inserts.end();
+  for (const values of seeds) await writer.run(METADATA.addSeed, values);
+  await refuseDangling(state);
+  if (faults.length > 0) throw new LinesRefused(faults);
+  for (const sql of deferred.end) await writer.run({ sql }, []);
+  await moveSequences(state, sequences);
+  return count;
+}
+
+async function requireEmpty({ model, dialect, writer }: Import): Promise<void> {
+  for (const { table, name } of model.types.values())
+    if ((await writer.get({ sql: `select 1 from ${dialect.quote(table)} limit 1` }, [])) !== undefined)
+      throw new StartError(
+        `The database has records of ${name} already; an import needs an empty one. Nothing was changed.`,
+      );
+}
+
+/** `sequences`: the last identifiers that the file names. */
+async function moveSequences({ model, dialect, writer }: Import, sequences: ReadonlyMap<string, number>) {
+  for (const { name, table, identifier } of model.types.values()) {
+    const newest = `select max(${dialect.quote(identifier.column)}) from ${dialect.quote(table)}`;
+    const last = Math.max(sequences.get(name) ?? 0, Number((await writer.value({ sql: newest }, [])) ?? 0));
+    if (last > 0) for (const sql of dialect.sequence.move(table, identifier.column)) await writer.run({ sql }, [last]);
+  }
+}
+
+function refuse({ faults, intake }: Import, line: number, fault: Fault): void {
+  faults.push({ line, fault });
+  if (faults.length >= intake.mostFaults) throw new LinesRefused(faults);
+}
+
+type OnLine = (line: Line, number: number) => Awaitable<void>;
+
+/** Returns the number of lines after the head. */
+async function readLines(state: Import, onLine: OnLine): Promise<number> {
+  const { source, check, progress } = state.intake;
+  let head: Head | undefined;
+  let number = 0;
+  let count = 0;
+
+  function read(text: LineText): Awaitable<void> {
+    if (typeof text !== 'string') return refuse(state, number, text);
+    const checked = check(text);
+    if ('faults' in checked) return checked.faults.forEach((fault) => refuse(state, number, fault));
+    return onLine(checked.line, number);
+  }
+
+  for await (const texts of source()) {
+    for (const text of texts) {
+      number += 1;
+      if (text === '' || text === '\r') continue;
+      if (!head) {
+        head = headOf(text, number);
+        continue;
+      }
+      count += 1;
+      const busy = read(text);
+      if (busy instanceof Promise) await busy;
+    }
+    progress(count, head?.lines ?? count);
+  }
+  if (!head) throw new StartError('The file is empty. Nothing was changed.');
+  const message = `The file is not whole: this line says that ${head.lines} lines follow, and ${count} do`;
+  if (count !== head.lines) refuse(state, 1, { pointer: '/lines', code: 'not-whole', message });
+  return count;
 }
 
 /** Throws a StartError if the line is not the head of an export. */
@@ -108,91 +203,17 @@ interface Batch {
 
 const keyOf = (values: Values): string => values.join(' ');
 
-function createImport(model: Model, dialect: Dialect, writer: Writer, intake: Intake) {
-  const rowOf = createRows(model, dialect, writer);
-  const faults: LineFault[] = [];
-  const sequences = new Map<string, number>();
+/** Inserts rows in batches, each sent while the next one is read. */
+function createInserts(state: Import) {
+  const { writer } = state;
   let next: Batch | undefined;
   let sent: Promise<void> = Promise.resolve();
-  /** The number of a line inserted alone, to which a database error refers. */
-  let current: number | undefined;
 
-  async function importAll(): Promise<number> {
-    const [types, { quote, sequence, deferred: defer }] = [model.types, dialect];
-    for (const { table, name } of types.values())
-      if ((await writer.get({ sql: `select 1 from ${quote(table)} limit 1` }, [])) !== undefined)
-        throw new StartError(
-          `The database has records of ${name} already; an import needs an empty one. Nothing was changed.`,
-        );
-    const deferred = defer(tablesOf(model));
-    for (const sql of deferred.begin) await writer.run({ sql }, []);
-    // Seeds whose records this database has deleted stay deleted, even if the file does not name them.
-    const seeds = await writer.all(METADATA.seeds, []);
-    await writer.run(METADATA.clearSeeds, []);
-    await writer.run(METADATA.clearKeys, []);
-    const count = await readLines();
-    await sendBatch();
-    await sent;
-    for (const values of seeds) await writer.run(METADATA.addSeed, values);
-    await refuseDangling();
-    if (faults.length > 0) throw new LinesRefused(faults);
-    for (const sql of deferred.end) await writer.run({ sql }, []);
-    for (const { name, table, identifier } of types.values()) {
-      const newest = `select max(${quote(identifier.column)}) from ${quote(table)}`;
-      const last = Math.max(sequences.get(name) ?? 0, Number((await writer.value({ sql: newest }, [])) ?? 0));
-      if (last > 0) for (const sql of sequence.move(table, identifier.column)) await writer.run({ sql }, [last]);
-    }
-    return count;
-  }
-
-  function refuse(line: number, fault: Fault): void {
-    faults.push({ line, fault });
-    if (faults.length >= intake.mostFaults) throw new LinesRefused(faults);
-  }
-
-  async function readLines(): Promise<number> {
-    let head: Head | undefined;
-    let number = 0;
-    let count = 0;
-    for await (const texts of intake.source()) {
-      for (const text of texts) {
-        number += 1;
-        if (text === '' || text === '\r') continue;
-        if (!head) {
-          head = headOf(text, number);
-          continue;
-        }
-        count += 1;
-        const busy = readLine(text, number);
-        if (busy instanceof Promise) await busy;
-      }
-      intake.progress(count, head?.lines ?? count);
-    }
-    if (!head) throw new StartError('The file is empty. Nothing was changed.');
-    const message = `The file is not whole: this line says that ${head.lines} lines follow, and ${count} do`;
-    if (count !== head.lines) refuse(1, { pointer: '/lines', code: 'not-whole', message });
-    return count;
-  }
-
-  function readLine(text: LineText, number: number): Awaitable<void> {
-    if (typeof text !== 'string') return refuse(number, text);
-    const checked = intake.check(text);
-    if ('faults' in checked) return checked.faults.forEach((fault) => refuse(number, fault));
-    const { line } = checked;
-    if ('sequence' in line) {
-      const before = sequences.get(line.sequence) ?? 0;
-      return void sequences.set(line.sequence, Math.max(line.last, before));
-    }
-    const { target, values } = rowOf(line);
-    const row = { values, line: number };
-    return target.many ? addToBatch(target, target.many, row) : insertAlone(target, row);
-  }
-
-  async function insertAlone(target: Target, { values, line }: Row): Promise<void> {
-    current = line;
-    const { changes } = await writer.run(target.one, values);
-    if (changes === 0) refuse(line, await target.conflict(values));
-    current = undefined;
+  async function insertSingly({ one, conflict }: Target, { values, line }: Row): Promise<void> {
+    state.current = line;
+    const { changes } = await writer.run(one, values);
+    if (changes === 0) refuse(state, line, await conflict(values));
+    state.current = undefined;
   }
 
   /** Most rows only join a batch, which needs no promise. */
@@ -206,7 +227,6 @@ function createImport(model: Model, dialect: Dialect, writer: Writer, intake: In
     return batch.rows.size >= MAX_BATCH_ROWS || batch.length >= MAX_BATCH_CHARS ? sendBatch() : undefined;
   }
 
-  /** Reads the next batch while this batch is sent. */
   async function sendBatch(): Promise<void> {
     const batch = next;
     next = undefined;
@@ -226,62 +246,27 @@ function createImport(model: Model, dialect: Dialect, writer: Writer, intake: In
       await writer.run(ROLL_BACK, []);
     }
     for (const row of batch.rows) {
-      current = row[1].line;
+      state.current = row[1].line;
       await insert({ ...batch, rows: new Map([row]) });
     }
-    current = undefined;
+    state.current = undefined;
   }
 
   async function insert({ target, many, rows }: Batch): Promise<void> {
     const inserted = await writer.all(many, [rowsJson([...rows.values()].map(({ values }) => values))]);
     if (inserted.length === rows.size) return;
     const taken = new Set(inserted.map(keyOf));
-    for (const [key, { values, line }] of rows) if (!taken.has(key)) refuse(line, await target.conflict(values));
+    for (const [key, { values, line }] of rows) if (!taken.has(key)) refuse(state, line, await target.conflict(values));
   }
 
-  /** Finds rows whose references are dangling or form a cycle, and rereads the file for their line numbers. */
-  async function refuseDangling(): Promise<void> {
-    const { quote } = dialect;
-    const found = new Map<string, Fault>();
-    /** `rest`: SQL that selects rows of `r$`. */
-    const find = async (reference: ReferenceRow, rest: string, code: string, messageOf: (value: string) => string) => {
-      const { row, columns, table, pointer, column } = reference;
-      const sql = `select ${columns.map((name) => `r$.${quote(name)}`).join(', ')} from ${quote(table)} as r$ ${rest}`;
-      for (const values of await writer.all({ sql }, [])) {
-        const message = messageOf(String(values[columns.indexOf(column)]));
-        found.set([row, ...values].join(' '), { pointer, code, message });
-      }
-    };
-    const references = referencesOf(model);
-    const place = faults.length > 0 ? 'among the lines without errors' : 'in the file';
-    const most = Math.min(MAX_DANGLING, intake.mostFaults - faults.length);
-    for (const reference of references) {
-      const { column, target } = reference;
-      const there = `select 1 from ${quote(target.table)} as t$ where t$.${quote(target.identifier.column)} = r$.${quote(column)}`;
-      const dangling = `where r$.${quote(column)} is not null and not exists (${there}) limit ${most}`;
-      await find(reference, dangling, 'not-found', (missing) => `There is no ${target.name} ${missing} ${place}`);
-    }
-    if (found.size === 0)
-      for (const reference of references.filter(({ acyclic }) => acyclic)) {
-        const { table, column, target } = reference;
-        const { sql } = rowsInCircles({ table, identifier: target.identifier.column }, { column }, { quote });
-        const circling = `join (${sql} limit ${MAX_DANGLING}) as c$ on c$.identifier = r$.${quote(target.identifier.column)}`;
-        const message = `${target.name} records are above themselves: their links lead in a circle`;
-        await find(reference, circling, 'cycle', () => message);
-      }
-    if (found.size === 0) return;
-    let number = 0;
-    for await (const texts of intake.source())
-      for (const text of texts) {
-        number += 1;
-        for (const key of keysOf(text)) {
-          const fault = found.get(key);
-          if (fault) refuse(number, fault);
-        }
-      }
-  }
-
-  return { importAll, current: () => current };
+  return {
+    add: (target: Target, row: Row): Awaitable<void> =>
+      target.many ? addToBatch(target, target.many, row) : insertSingly(target, row),
+    end: async (): Promise<void> => {
+      await sendBatch();
+      await sent;
+    },
+  };
 }
 
 interface Target {
@@ -399,6 +384,54 @@ function pointerOf(member: Field | Relation | undefined): string {
 const MAX_DANGLING = 100_000;
 
 type ReferenceRow = ReturnType<typeof referencesOf>[number];
+
+/** Rereads the file for the line numbers of the rows with faults. */
+async function refuseDangling(state: Import): Promise<void> {
+  const found = await findDangling(state);
+  if (found.size === 0) return;
+  let number = 0;
+  for await (const texts of state.intake.source())
+    for (const text of texts) {
+      number += 1;
+      for (const key of keysOf(text)) {
+        const fault = found.get(key);
+        if (fault) refuse(state, number, fault);
+      }
+    }
+}
+
+/** Finds rows whose references are dangling or, if there are none, form a cycle. */
+async function findDangling({ model, dialect, writer, faults, intake }: Import): Promise<ReadonlyMap<string, Fault>> {
+  const { quote } = dialect;
+  const found = new Map<string, Fault>();
+  /** `rest`: SQL that selects rows of `r$`. */
+  const find = async (reference: ReferenceRow, rest: string, code: string, messageOf: (value: string) => string) => {
+    const { row, columns, table, pointer, column } = reference;
+    const sql = `select ${columns.map((name) => `r$.${quote(name)}`).join(', ')} from ${quote(table)} as r$ ${rest}`;
+    for (const values of await writer.all({ sql }, [])) {
+      const message = messageOf(String(values[columns.indexOf(column)]));
+      found.set([row, ...values].join(' '), { pointer, code, message });
+    }
+  };
+  const references = referencesOf(model);
+  const place = faults.length > 0 ? 'among the lines without errors' : 'in the file';
+  const most = Math.min(MAX_DANGLING, intake.mostFaults - faults.length);
+  for (const reference of references) {
+    const { column, target } = reference;
+    const there = `select 1 from ${quote(target.table)} as t$ where t$.${quote(target.identifier.column)} = r$.${quote(column)}`;
+    const dangling = `where r$.${quote(column)} is not null and not exists (${there}) limit ${most}`;
+    await find(reference, dangling, 'not-found', (missing) => `There is no ${target.name} ${missing} ${place}`);
+  }
+  if (found.size > 0) return found;
+  for (const reference of references.filter(({ acyclic }) => acyclic)) {
+    const { table, column, target } = reference;
+    const { sql } = rowsInCircles({ table, identifier: target.identifier.column }, { column }, { quote });
+    const circling = `join (${sql} limit ${MAX_DANGLING}) as c$ on c$.identifier = r$.${quote(target.identifier.column)}`;
+    const message = `${target.name} records are above themselves: their links lead in a circle`;
+    await find(reference, circling, 'cycle', () => message);
+  }
+  return found;
+}
 
 /** Returns the keys of a line's references; see referencesOf. */
 function keysOf(text: LineText): readonly string[] {
