@@ -5,7 +5,7 @@
 import { ENGINE_PREFIX, OPEN_COLUMN } from '../../model/model.ts';
 import { generatedName } from '../../names.ts';
 import { checkOf, type Column, type TableIndex } from '../columns.ts';
-import type { Dialect } from '../dialect.ts';
+import { type Dialect, literal } from '../dialect.ts';
 import type { Altered, ColumnSource, Edit, TableAlteration, Task } from '../migrate/task.ts';
 import { addColumn, addForeignKey, columnSql, createIndex, foreignKeyName, renameColumn } from '../tables.ts';
 
@@ -18,192 +18,221 @@ interface NewColumn extends ColumnSource {
   readonly isFilled: boolean;
 }
 
-export function alterTable(
-  { table, identifier, edits, wasOpen, columns: sources, indexes }: TableAlteration,
-  dialect: Dialect,
-): Altered {
-  const { quote, literal } = dialect;
-  const alter = `alter table ${quote(table)}`;
-  const handled = new Set<string>();
-  let names = 0;
-  const columns = new Map(sources.map((source) => [source.column.name, columnUntilSwitch(source)]));
-  const filled = [...columns.values()].filter(({ isFilled }) => isFilled);
-  const madeIndexes = new Set(edits.flatMap((edit) => (edit.kind === 'createIndex' ? edit.index.name : [])));
+export const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
-  function isFirst(tasks: string): boolean {
-    if (handled.has(tasks)) return false;
-    handled.add(tasks);
+export function alterTable(alteration: TableAlteration, dialect: Dialect): Altered {
+  const alterer = new TableAlterer(alteration, dialect);
+  return { each: alteration.edits.map((edit) => alterer.tasksOf(edit)), together: [] };
+}
+
+class TableAlterer {
+  readonly #alteration: TableAlteration;
+  readonly #dialect: Dialect;
+  readonly #table: string;
+  readonly #alter: string;
+  readonly #columns: ReadonlyMap<string, NewColumn>;
+  /** Tasks that several edits would make, by their subject. */
+  readonly #handled = new Set<string>();
+  #names = 0;
+
+  constructor(alteration: TableAlteration, dialect: Dialect) {
+    const { table, columns } = alteration;
+    [this.#alteration, this.#dialect, this.#table] = [alteration, dialect, table];
+    this.#alter = `alter table ${quote(table)}`;
+    this.#columns = new Map(columns.map((source) => [source.column.name, this.#columnUntilSwitch(source)]));
+  }
+
+  #isFirst(tasks: string): boolean {
+    if (this.#handled.has(tasks)) return false;
+    this.#handled.add(tasks);
     return true;
   }
 
-  function hiddenName(): string {
-    names += 1;
-    return generatedName(`${ENGINE_PREFIX}new`, String(names), table);
+  #hiddenName(): string {
+    this.#names += 1;
+    return generatedName(`${ENGINE_PREFIX}new`, String(this.#names), this.#table);
   }
 
-  const taskOf = (kind: Task['kind'], sql: string): Task => ({ kind, table, sql });
+  #taskOf(kind: Task['kind'], sql: string): Task {
+    return { kind, table: this.#table, sql };
+  }
 
-  function columnUntilSwitch(source: ColumnSource): NewColumn {
+  #columnUntilSwitch(source: ColumnSource): NewColumn {
     const { column, value, from, isRetyped } = source;
     if (from !== undefined && value === quote(from) && !isRetyped)
       return { ...source, name: from, isNew: false, isFilled: false };
-    return { ...source, name: hiddenName(), isNew: true, isFilled: value !== literal(column.default) };
+    return { ...source, name: this.#hiddenName(), isNew: true, isFilled: value !== literal(column.default) };
   }
 
-  function tasksOf(edit: Edit): readonly Task[] {
+  tasksOf(edit: Edit): readonly Task[] {
     switch (edit.kind) {
       case 'addColumn':
-        return newColumn(edit.column.name);
+        return this.#newColumn(edit.column.name);
       case 'changeColumn':
-        return changedColumn(edit);
+        return this.#changedColumn(edit);
       case 'dropColumn':
-        return [droppedColumn(edit.name)];
+        return [this.#droppedColumn(edit.name)];
       case 'dropIndex':
         // Dropping its column may have dropped the index.
-        return [taskOf('define', `drop index if exists ${quote(edit.name)}`)];
+        return [this.#taskOf('define', `drop index if exists ${quote(edit.name)}`)];
       case 'createIndex':
-        return newIndex(edit.index);
+        return this.#newIndex(edit.index);
     }
   }
 
-  function changedColumn({ column, was }: Extract<Edit, { kind: 'changeColumn' }>): readonly Task[] {
-    const one = columns.get(column.name);
-    if (!one || one.isNew) return newColumn(column.name);
-    if (!isFirst(`column ${column.name}`)) return [];
-    const limits = checkOf({ ...column, name: '' }, dialect.name, (name) => name);
+  #changedColumn({ column, was }: Extract<Edit, { kind: 'changeColumn' }>): readonly Task[] {
+    const one = this.#columns.get(column.name);
+    if (!one || one.isNew) return this.#newColumn(column.name);
+    if (!this.#isFirst(`column ${column.name}`)) return [];
+    const limits = checkOf({ ...column, name: '' }, this.#dialect.name, (name) => name);
     const isLimited = limits !== (was.limits === undefined ? '' : `check (${was.limits})`);
     const isLinked = column.reference !== undefined && column.reference.onDelete !== was.onDelete;
     return [
-      ...(isLimited ? [withoutCheck(one.name), ...checks(one)] : []),
-      ...(isLinked ? [withoutLink(column), ...links(column)] : []),
-      ...(was.nullable && !column.nullable ? required(one) : []),
-      ...(!was.nullable && column.nullable ? [alterColumn(column, 'drop not null')] : []),
-      changeDefault(column),
+      ...(isLimited ? [this.#withoutCheck(one.name), ...this.#checks(one)] : []),
+      ...(isLinked ? [this.#withoutLink(column), ...this.#links(column)] : []),
+      ...(was.nullable && !column.nullable ? this.#required(one) : []),
+      ...(!was.nullable && column.nullable ? [this.#alterColumn(column, 'drop not null')] : []),
+      this.#changeDefault(column),
     ];
   }
 
-  const alterColumn = ({ name }: Column, words: string): Task =>
-    taskOf('settle', `${alter} alter column ${quote(name)} ${words}`);
+  #alterColumn({ name }: Column, words: string): Task {
+    return this.#taskOf('settle', `${this.#alter} alter column ${quote(name)} ${words}`);
+  }
 
-  const changeDefault = (column: Column): Task =>
-    alterColumn(column, column.default === null ? 'drop default' : `set default ${literal(column.default)}`);
+  #changeDefault(column: Column): Task {
+    return this.#alterColumn(
+      column,
+      column.default === null ? 'drop default' : `set default ${literal(column.default)}`,
+    );
+  }
 
   /** Finds the check by its column: its name may have given way to another. */
-  function withoutCheck(column: string): Task {
+  #withoutCheck(column: string): Task {
     const ofColumn = `select attnum from pg_attribute where attrelid = rel and attname = ${literal(column)}`;
     const sql = [
-      `do $$ declare rel regclass := ${literal(quote(table))}; link name; begin`,
+      `do $$ declare rel regclass := ${literal(quote(this.#table))}; link name; begin`,
       `for link in select conname from pg_constraint t where conrelid = rel and conkey = array(${ofColumn})`,
       `and ${OWN_CHECK} and not starts_with(conname, '${ENGINE_PREFIX}')`,
       `loop execute format('alter table %s drop constraint %I', rel, link); end loop; end $$`,
     ].join(' ');
-    return taskOf('define', sql);
+    return this.#taskOf('define', sql);
   }
 
-  const withoutLink = ({ name }: Column): Task =>
-    taskOf('define', `${alter} drop constraint ${quote(foreignKeyName(table, name))}`);
+  #withoutLink({ name }: Column): Task {
+    return this.#taskOf('define', `${this.#alter} drop constraint ${quote(foreignKeyName(this.#table, name))}`);
+  }
 
   /** With a check validated while clients write, SET NOT NULL skips its scan. */
-  function checked(condition: string): { readonly check: string; readonly tasks: readonly Task[] } {
-    const check = quote(hiddenName());
+  #checked(condition: string): { readonly check: string; readonly tasks: readonly Task[] } {
+    const check = quote(this.#hiddenName());
     const tasks = [
-      taskOf('check', `${alter} add constraint ${check} ${condition} not valid`),
-      taskOf('validate', `${alter} validate constraint ${check}`),
+      this.#taskOf('check', `${this.#alter} add constraint ${check} ${condition} not valid`),
+      this.#taskOf('validate', `${this.#alter} validate constraint ${check}`),
     ];
     return { check, tasks };
   }
 
-  function required({ name, column }: NewColumn): readonly Task[] {
-    const { check, tasks } = checked(`check (${quote(name)} is not null)`);
-    return [...tasks, alterColumn(column, 'set not null'), taskOf('settle', `${alter} drop constraint ${check}`)];
-  }
-
-  function checks({ name, column }: NewColumn): readonly Task[] {
-    const limits = checkOf({ ...column, name }, dialect.name, quote);
-    if (limits === '') return [];
-    const { check, tasks } = checked(limits);
-    const wanted = quote(generatedName(table, column.name, 'check'));
-    return [...tasks, taskOf('settle', `${alter} rename constraint ${check} to ${wanted}`)];
-  }
-
-  /** NOT VALID still checks later writes; earlier rows had the same key, or have none. */
-  function links({ name, reference }: Column): readonly Task[] {
-    if (!reference) return [];
+  #required({ name, column }: NewColumn): readonly Task[] {
+    const { check, tasks } = this.#checked(`check (${quote(name)} is not null)`);
     return [
-      taskOf('link', `${addForeignKey(table, name, reference, dialect)} not valid`),
-      taskOf('confirm', `${alter} validate constraint ${quote(foreignKeyName(table, name))}`),
+      ...tasks,
+      this.#alterColumn(column, 'set not null'),
+      this.#taskOf('settle', `${this.#alter} drop constraint ${check}`),
     ];
   }
 
-  function newColumn(name: string): readonly Task[] {
-    const one = columns.get(name);
-    if (!one?.isNew || !isFirst(`column ${name}`)) return [];
+  #checks({ name, column }: NewColumn): readonly Task[] {
+    const limits = checkOf({ ...column, name }, this.#dialect.name, quote);
+    if (limits === '') return [];
+    const { check, tasks } = this.#checked(limits);
+    const wanted = quote(generatedName(this.#table, column.name, 'check'));
+    return [...tasks, this.#taskOf('settle', `${this.#alter} rename constraint ${check} to ${wanted}`)];
+  }
+
+  /** NOT VALID still checks later writes; earlier rows had the same key, or have none. */
+  #links({ name, reference }: Column): readonly Task[] {
+    if (!reference) return [];
+    return [
+      this.#taskOf('link', `${addForeignKey(this.#table, name, reference, this.#dialect)} not valid`),
+      this.#taskOf('confirm', `${this.#alter} validate constraint ${quote(foreignKeyName(this.#table, name))}`),
+    ];
+  }
+
+  #newColumn(name: string): readonly Task[] {
+    const one = this.#columns.get(name);
+    if (!one?.isNew || !this.#isFirst(`column ${name}`)) return [];
     const { column, from, isFilled } = one;
     const isConstant = !isFilled && column.default !== null;
     const words = [
-      columnSql(column, dialect),
+      columnSql(column, this.#dialect),
       ...(isConstant ? [`default ${literal(column.default)}`] : []),
       ...(isConstant && !column.nullable ? ['not null'] : []),
     ].join(' ');
     return [
-      taskOf('column', addColumn(table, one.name, words, dialect)),
-      ...(isFilled && isFirst('fill') ? fill() : []),
-      ...checks(one),
-      ...(column.nullable || isConstant ? [] : required(one)),
-      ...(from === undefined ? [] : [droppedColumn(from)]),
-      taskOf('rename', renameColumn(table, one.name, name, dialect)),
-      ...(isConstant ? [] : [changeDefault(column)]),
-      ...links(column),
-      ...(from === undefined ? [] : lostIndexes(name).flatMap(newIndex)),
+      this.#taskOf('column', addColumn(this.#table, one.name, words, this.#dialect)),
+      ...(isFilled && this.#isFirst('fill') ? this.#fill() : []),
+      ...this.#checks(one),
+      ...(column.nullable || isConstant ? [] : this.#required(one)),
+      ...(from === undefined ? [] : [this.#droppedColumn(from)]),
+      this.#taskOf('rename', renameColumn(this.#table, one.name, name, this.#dialect)),
+      ...(isConstant ? [] : [this.#changeDefault(column)]),
+      ...this.#links(column),
+      ...(from === undefined ? [] : this.#lostIndexes(name).flatMap((index) => this.#newIndex(index))),
     ];
   }
 
   /** One trigger and one pass fill all new columns of a table. */
-  function fill(): readonly Task[] {
+  #fill(): readonly Task[] {
+    const { identifier, wasOpen } = this.#alteration;
+    const filled = [...this.#columns.values()].filter(({ isFilled }) => isFilled);
     const key = quote(identifier);
     const read = filled.flatMap(({ from, reads }) => [from ?? [], reads ?? []]).flat();
     const watched = new Set([...read, ...(wasOpen ? [OPEN_COLUMN] : [])].map(quote));
     const events = watched.size === 0 ? 'insert' : `insert or update of ${[...watched].join(', ')}`;
-    const name = quote(generatedName(`${ENGINE_PREFIX}fill`, table));
+    const name = quote(generatedName(`${ENGINE_PREFIX}fill`, this.#table));
     const values = filled.map(({ value }) => value).join(', ');
     const targets = filled.map((one) => `new.${quote(one.name)}`).join(', ');
     const body = `select ${values} into ${targets} from (select new.*) as row$; return new;`;
     const text = literal(`\n#variable_conflict use_column\nbegin ${body} end`);
     const set = filled.map((one) => `${quote(one.name)} = ${one.value}`).join(', ');
-    const trigger = `create trigger ${name} before ${events} on ${quote(table)} for each row execute function ${name}()`;
+    const trigger = `create trigger ${name} before ${events} on ${quote(this.#table)} for each row execute function ${name}()`;
     return [
-      taskOf('trigger', `create function ${name}() returns trigger language plpgsql as ${text}`),
-      taskOf('trigger', trigger),
+      this.#taskOf('trigger', `create function ${name}() returns trigger language plpgsql as ${text}`),
+      this.#taskOf('trigger', trigger),
       {
-        ...taskOf('fill', `update ${quote(table)} set ${set} where ${key} > ? and ${key} <= ?`),
+        ...this.#taskOf('fill', `update ${quote(this.#table)} set ${set} where ${key} > ? and ${key} <= ?`),
         identifier,
         updates: true,
       },
-      taskOf('define', `drop function ${name}() cascade`),
+      this.#taskOf('define', `drop function ${name}() cascade`),
     ];
   }
 
-  const droppedColumn = (name: string): Task => ({
-    ...taskOf('define', `${alter} drop column ${quote(name)}`),
-    drops: name,
-  });
+  #droppedColumn(name: string): Task {
+    return {
+      ...this.#taskOf('define', `${this.#alter} drop column ${quote(name)}`),
+      drops: name,
+    };
+  }
 
-  function newIndex(index: TableIndex): readonly Task[] {
-    const builds = hiddenName();
-    const named = (column: string): string => columns.get(column)?.name ?? column;
-    const sql = createIndex(index, dialect, { name: builds, concurrently: true, named });
+  #newIndex(index: TableIndex): readonly Task[] {
+    const builds = this.#hiddenName();
+    const named = (column: string): string => this.#columns.get(column)?.name ?? column;
+    const sql = createIndex(index, this.#dialect, { name: builds, concurrently: true, named });
     return [
-      { ...taskOf('index', sql), builds },
-      taskOf('renameIndex', `alter index ${quote(builds)} rename to ${quote(index.name)}`),
+      { ...this.#taskOf('index', sql), builds },
+      this.#taskOf('renameIndex', `alter index ${quote(builds)} rename to ${quote(index.name)}`),
     ];
   }
 
   /** Unchanged indexes that are lost when `column` is replaced. */
-  const lostIndexes = (column: string): readonly TableIndex[] =>
-    indexes.filter(
+  #lostIndexes(column: string): readonly TableIndex[] {
+    const { edits, indexes } = this.#alteration;
+    const made = new Set(edits.flatMap((edit) => (edit.kind === 'createIndex' ? edit.index.name : [])));
+    return indexes.filter(
       ({ name, columns: all }) =>
-        !madeIndexes.has(name) && all.some((one) => one.name === column) && isFirst(`index ${name}`),
+        !made.has(name) && all.some((one) => one.name === column) && this.#isFirst(`index ${name}`),
     );
-
-  return { each: edits.map(tasksOf), together: [] };
+  }
 }

@@ -2,11 +2,9 @@ import knex from 'knex';
 import { FOLDINGS, joiningRanges, MANY_COMBINING_MARKS, MAX_COMBINING_MARKS } from '../../field-types/case-folding.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import { type Dialect, literal, type SingleWrites } from '../dialect.ts';
-import { alterTable, OWN_CHECK } from './alter.ts';
+import { alterTable, OWN_CHECK, quote } from './alter.ts';
 import { singleWrites } from './single-writes.ts';
 import { CHEAP_PLAN_COST, MAX_SEQUENCE_STEPS } from './tuning.ts';
-
-const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 
 const keyOf = (column: string, key: string): string => `${quote(column)} -> ${literal(key)}`;
 
