@@ -57,7 +57,7 @@ export function servedModel(
       if (now.type !== field.type.name) unusable(table, `"${field.name}" is of type ${now.type} now`);
       else if (field.caseless && now.folded === undefined) unusable(table, `case counts in "${field.name}" now`);
       else serveField(table, field, now);
-    if (type.open) return adopt(type, dropped);
+    if (type.open) return adopt(type, dropped, model, revise);
     for (const field of dropped) if (isNeeded(field)) narrower(table, needed(field.name));
     // Fill in generated fields, though these descriptors do not name them.
     const filled = dropped.filter(({ generated, isNowByDefault }) => generated !== undefined || isNowByDefault);
@@ -70,18 +70,6 @@ export function servedModel(
       revise(field, { generated, folded, nullable });
     if (!widens(field.type, field, { constraints, examples: [] }) || (field.nullable && !now.nullable))
       narrower(table, `"${field.name}" accepts less now`);
-  }
-
-  /** Adds newer fields to an open type, whose clients know them as open keys. */
-  function adopt(type: RecordType, all: readonly NamedField[]): void {
-    const fields = all.filter(({ name }) => !type.fields.has(name) && !type.relations.has(name)).map(unnamedField);
-    if (fields.length === 0) return;
-    revise(type, { fields: new Map([...type.fields, ...fields.map((field) => [field.name, field] as const)]) });
-    for (const variant of type.variants.values()) revise(variant, { fields: [...variant.fields, ...fields] });
-    for (const { relations } of model.types.values())
-      for (const relation of relations.values())
-        if (relation.target === type && relation.fields.length === type.fields.size)
-          revise(relation, { fields: [...relation.fields, ...fields] });
   }
 
   function serveReferences({ type: { table }, references: { kept, added, dropped } }: TypePair): void {
@@ -122,6 +110,23 @@ export function servedModel(
   }
   for (const { name } of joins.added) unusable(name, 'there is no such table');
   return { model: revisions.size > 0 ? revised(model, revisions) : model, misfits };
+}
+
+/** Adds newer fields to an open type, whose clients know them as open keys. */
+function adopt(
+  type: RecordType,
+  all: readonly NamedField[],
+  model: Model,
+  revise: (part: object, revision: object) => void,
+): void {
+  const fields = all.filter(({ name }) => !type.fields.has(name) && !type.relations.has(name)).map(unnamedField);
+  if (fields.length === 0) return;
+  revise(type, { fields: new Map([...type.fields, ...fields.map((field) => [field.name, field] as const)]) });
+  for (const variant of type.variants.values()) revise(variant, { fields: [...variant.fields, ...fields] });
+  for (const { relations } of model.types.values())
+    for (const relation of relations.values())
+      if (relation.target === type && relation.fields.length === type.fields.size)
+        revise(relation, { fields: [...relation.fields, ...fields] });
 }
 
 const needed = (name: string): string =>
