@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Access } from './access/access.ts';
 import { dialectsByRoot, routesMaker } from './http/dialects/dialect.ts';
-import type { Service } from './http/request.ts';
+import type { Service } from './http/exchange.ts';
 import { API_ROOT, type Routes, type RoutesByRoot } from './http/routes.ts';
 import { createCache, memoized } from './memo.ts';
 import type { Model, RecordType } from './model/model.ts';
@@ -30,7 +30,7 @@ export interface Clients {
 }
 
 /** What all services share. */
-export interface ServiceParts extends Pick<Service, 'store' | 'readContent'> {
+export interface ServiceParts extends Pick<Service, 'store'> {
   readonly access: Access | undefined;
   readonly validatorsFor: (model: Model) => (type: RecordType) => Service['validators'];
   readonly settings: Omit<Settings, 'host' | 'port' | 'workers' | 'shutdownTimeout'>;
@@ -54,7 +54,7 @@ export function createClients(modelOf: () => Model, parts: ServiceParts) {
   };
 }
 
-function clientsOfModel(model: Model, { access, validatorsFor, settings, store, readContent }: ServiceParts): Clients {
+function clientsOfModel(model: Model, { access, validatorsFor, settings, store }: ServiceParts): Clients {
   const validatorsOf = validatorsFor(model);
   const models = createCache<Model>(MOST_KEPT);
   const queriesOf = createQueryResolver(settings);
@@ -68,7 +68,6 @@ function clientsOfModel(model: Model, { access, validatorsFor, settings, store, 
       author: tokenName,
       path: API_ROOT + encodeURIComponent(type.path),
       store,
-      readContent,
       limits: settings,
       idempotencyHours: settings.idempotencyHours,
       queries: queriesOf(type, rights),

@@ -7,7 +7,8 @@ import { checkSchema } from './check.ts';
 import { formatDiagnostics } from './descriptor/report.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import { contentReader, type ReadContent } from './http/request.ts';
-import { createHandler, createObservers, type Handler, type HandlerOptions, type HostSteps } from './http/handler.ts';
+import { createObservers } from './http/observers.ts';
+import { createHandler, type Handler, type HandlerOptions, type HostSteps } from './http/handler.ts';
 import { type AddressOf, createAddressOf, createRateLimit, networkOf, type RateLimit } from './edge/admission.ts';
 import { dialectsByRoot } from './http/dialects/dialect.ts';
 import { API_ROOT } from './http/routes.ts';
@@ -90,12 +91,13 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   const forgetting = setInterval(forgetKeys, MINUTE).unref();
   const readContent = contentReader(settings, budget);
   const validatorsFor = (served: Model) => (served === schema.model ? schema.validatorsOf : createValidators(served));
-  const clients = createClients(() => model, { access, validatorsFor, settings, store, readContent });
+  const clients = createClients(() => model, { access, validatorsFor, settings, store });
   const options: HandlerOptions = {
     ...settings,
     log,
     awaitReader,
     budget,
+    readContent,
     addressOf,
     watch,
     guarded: access !== undefined,

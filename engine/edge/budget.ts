@@ -1,16 +1,19 @@
 /**
- * The memory budget of bodies, pages, unsent responses and pipelined requests. If exhausted, it cuts off the responses
+ * What requests share: long work in turns, and the memory budget of bodies, pages, unsent responses and pipelined requests. If exhausted, it cuts off the responses
  * that wait longest for their readers, then refuses requests. The last eighth is for small requests.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Problem } from '../problem.ts';
+import { type Caller, CallerGone } from './caller.ts';
 
 /** Bytes of a small request. */
 const SMALL = 64 * 1024;
 
 export class Budget {
   used = 0;
+  readonly work = new WorkQueue();
   readonly limit: number;
   /** Shares that can be cut off, the oldest first. */
   readonly kept = new Set<Share>();
@@ -76,6 +79,36 @@ export class Share {
     this.bytes += more;
     this.#budget.used += more;
     if (this.#cutOff) this.#budget.keptBytes += more;
+  }
+}
+
+/** Milliseconds of long work between turns of other clients. */
+const SLICE = 5;
+
+/** Queues long work: after each slice of time, the event loop serves waiting clients. */
+class WorkQueue {
+  #sliceEnd = 0;
+  #begun = 0;
+  #before: Promise<void> = Promise.resolve();
+
+  async turn(caller: Caller): Promise<void> {
+    if (this.#begun === 0) this.#sliceEnd = performance.now() + SLICE;
+    this.#begun += 1;
+    const before = this.#before;
+    this.#before = before.then(() => this.#afterWork());
+    await before;
+    if (caller.isGone) throw new CallerGone();
+  }
+
+  async #afterWork(): Promise<void> {
+    // Resumes once the work that was just started awaits something.
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+    if (performance.now() >= this.#sliceEnd) {
+      await nextTurn();
+      await nextTurn();
+      this.#sliceEnd = performance.now() + SLICE;
+    }
+    this.#begun -= 1;
   }
 }
 

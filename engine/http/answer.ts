@@ -20,9 +20,7 @@ import { JSON_TYPE } from '../operations/table.ts';
 import { answerTooLong, MAX_ERRORS, Problem, type ProblemCode, problemKinds, shortenedPath } from '../problem.ts';
 import type { WriteEffect } from '../storage/store.ts';
 import { MissingObject } from '../storage/unavailable.ts';
-import { drainBody } from './request.ts';
-
-export type HeaderMap = Readonly<Record<string, string>>;
+import { drainBody, type HeaderMap } from './request.ts';
 
 export interface Answer {
   readonly status: number;

@@ -9,9 +9,10 @@ import { faultyRequest, type Problem } from '../problem.ts';
 import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';
 import { packed } from '../query/parameters.ts';
 import { isLink, rowView } from '../query/paths.ts';
-import { type Answer, type HeaderMap, readAnswer } from './answer.ts';
+import { type Answer, readAnswer } from './answer.ts';
+import type { Exchange, Server, Service } from './exchange.ts';
 import { cellForm, eitherCell } from './lines.ts';
-import { countPreference, type Exchange, preconditionsOf, type Server, type Service } from './request.ts';
+import { countPreference, type HeaderMap, preconditionsOf } from './request.ts';
 
 /** Makes the body of a response from rows of JSON. */
 interface RowFormat {

@@ -1,7 +1,6 @@
 /** Reads requests: URL, client, preferences and body. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import Negotiator from 'negotiator';
 import { COUNT_MODES, type CountMode } from '../descriptor/descriptor.ts';
 import type { AddressOf } from '../edge/admission.ts';
@@ -9,33 +8,12 @@ import type { Budget, Share } from '../edge/budget.ts';
 import { type Caller, CallerGone, type Position } from '../edge/caller.ts';
 import { invalidJson } from '../json/json.ts';
 import { shortened } from '../names.ts';
-import type { Body } from '../operations/body.ts';
-import type { OperationContext, Preconditions } from '../operations/operation.ts';
-import { CSV_CONTENT, CSV_TYPE, JSON_TYPE, type OperationEntry } from '../operations/table.ts';
+import type { Preconditions } from '../operations/operation.ts';
+import { CSV_CONTENT, CSV_TYPE, JSON_TYPE } from '../operations/table.ts';
 import { faultyRequest, Problem, type ProblemCode, StartError } from '../problem.ts';
 import type { Settings } from '../settings/settings.ts';
-import type { Answer, HeaderMap } from './answer.ts';
 
-export interface Exchange {
-  readonly request: IncomingMessage;
-  readonly caller: Caller;
-  readonly target: Target;
-  /** As in the path; empty for a collection. */
-  readonly identifier: string;
-  readonly mediaType: string;
-}
-
-export type ServeOperation = (exchange: Exchange) => Answer | Promise<Answer>;
-
-export interface Service extends OperationContext {
-  /** The path of the collection in URLs. */
-  readonly path: string;
-  readonly readContent: ReadContent;
-  /** Translates a body of a dialect to one of `/api`. */
-  readonly translate?: (body: Body, exchange: Exchange) => Promise<Body>;
-}
-
-export type Server = (service: Service, entry: OperationEntry) => ServeOperation;
+export type HeaderMap = Readonly<Record<string, string>>;
 
 export const preconditionsOf = ({ headers }: IncomingMessage): Preconditions => ({
   ifMatch: headers['if-match'],
@@ -136,6 +114,11 @@ export class BudgetCaller implements Caller {
   drawing(): () => void {
     const before = this.#share?.bytes ?? 0;
     return () => this.#share?.shrink(before);
+  }
+
+  /** Waits for a turn of long work. */
+  turn(): Promise<void> {
+    return this.#budget.work.turn(this);
   }
 
   /** Once the response is written, the connection counts its unread bytes. */
@@ -265,34 +248,6 @@ function parsedInFront(request: IncomingMessage): Content | undefined {
 
 /** Bytes of a body that may take milliseconds to parse and check. */
 const LONG_BODY = 4 * 1024;
-/** Milliseconds of long work between turns of other clients. */
-const SLICE = 5;
-
-let sliceEnd = 0;
-let begun = 0;
-let workBefore: Promise<void> = Promise.resolve();
-
-/** Queues long work: after each slice of time, the event loop serves waiting clients. */
-export async function ownTurn(caller: Caller): Promise<void> {
-  if (begun === 0) sliceEnd = performance.now() + SLICE;
-  begun += 1;
-  const before = workBefore;
-  workBefore = before.then(afterWork);
-  await before;
-  if (caller.isGone) throw new CallerGone();
-}
-
-async function afterWork(): Promise<void> {
-  // Resumes once the work that was just started awaits something.
-  await new Promise<void>((resolve) => process.nextTick(resolve));
-  if (performance.now() >= sliceEnd) {
-    await nextTurn();
-    await nextTurn();
-    sliceEnd = performance.now() + SLICE;
-  }
-  begun -= 1;
-}
-
 /** Copies the chunks into one buffer: as objects, small chunks would take more memory than their bytes. */
 async function readBytes(request: IncomingMessage, caller: Caller, limit: number, budget: Budget): Promise<Buffer> {
   let held: Buffer = NO_CONTENT;
@@ -311,9 +266,7 @@ async function readBytes(request: IncomingMessage, caller: Caller, limit: number
   });
   const bytes = held.subarray(0, size);
   caller.take(held.length + BYTE_COST * size);
-  if (size > LONG_BODY) await ownTurn(caller);
-  // If the operation runs again, `parsedInFront` finds the body here.
-  Object.assign(request, { body: bytes });
+  if (size > LONG_BODY) await budget.work.turn(caller);
   return bytes;
 }
 

@@ -10,11 +10,12 @@ import * as table from '../operations/table.ts';
 import type { OperationEntry, OperationName, OperationPath } from '../operations/table.ts';
 import * as writes from '../operations/write.ts';
 import { Problem, reworded, shortenedPath } from '../problem.ts';
-import { type Answer, type HeaderMap, readAnswer, writeAnswer } from './answer.ts';
+import { type Answer, readAnswer, writeAnswer } from './answer.ts';
+import type { Exchange, ServeOperation, Server, Service } from './exchange.ts';
 import { readCsv, readNdjson, textOfLines } from './lines.ts';
 import { linkedList, SUMMARY, summaryServer } from './lists.ts';
 import * as requests from './request.ts';
-import type { Content, Exchange, ServeOperation, Server, Service, Target } from './request.ts';
+import type { Content, HeaderMap, Target } from './request.ts';
 
 // Adapters make an operation's arguments from a request, and a response from its result.
 
@@ -45,13 +46,13 @@ function writing<Q>(
   parseQuery: (search: string) => Q,
   operation: WriteOperation<Q>,
 ): ServeOperation {
-  const { path, readContent } = service;
+  const { path } = service;
   const isLimited = headers.includes('Prefer-Max-Affected');
   return async (exchange) => {
     const { request, caller, target, identifier } = exchange;
-    const content = await readContent(request, caller, taken?.mediaTypes ?? []);
+    const content = await exchange.readBody(taken?.mediaTypes ?? []);
     // A deletion by filter may affect thousands of records.
-    if (isLimited) await requests.ownTurn(caller);
+    if (isLimited) await caller.turn();
     const key = request.headers['idempotency-key']?.toString();
     // A retry with the same key must repeat the request exactly.
     const once = onceOf(key, service, () => {

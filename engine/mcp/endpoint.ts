@@ -10,7 +10,7 @@ import type { Position } from '../edge/caller.ts';
 import { serveCall } from '../embed/calls.ts';
 import type { Engine } from '../engine.ts';
 import { type Answer, isPreflight, requestIdOf } from '../http/answer.ts';
-import { acceptedType, BudgetCaller, HttpClient, ownTurn } from '../http/request.ts';
+import { acceptedType, BudgetCaller, HttpClient } from '../http/request.ts';
 import { decode, isObject, type JsonObject } from '../json/json.ts';
 import { readObject, type TextLimits } from '../json/tokenizer.ts';
 import { JSON_TYPE } from '../operations/table.ts';
@@ -39,7 +39,7 @@ export function createAgentEndpoint(engine: Engine, { title, ...limits }: TextLi
     const caller = new BudgetCaller(budget, position, new HttpClient(response, host.addressOf));
     try {
       const content = await readContent(request, caller, [JSON_TYPE]);
-      await ownTurn(caller);
+      await caller.turn();
       const text = Buffer.isBuffer(content) ? decode(content) : textOf(content.parsed);
       // The rate limit would count an array as one request.
       const message = readObject(text, { limits, what: 'The message', takesInteger: () => true }).object;

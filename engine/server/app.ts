@@ -1,8 +1,9 @@
 /** The Express app for all paths except records. */
-import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
+import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express';
 import { isGuarded } from '../access/access.ts';
 import type { Engine, EngineSettings } from '../engine.ts';
 import type { Handler } from '../http/handler.ts';
+import type { Watched } from '../http/observers.ts';
 import { redirection, refusesVersion, render, renderForAgent, UNEMBEDDED } from '../http/answer.ts';
 import { lazy } from '../memo.ts';
 import { VERSION } from '../process.ts';
@@ -33,7 +34,7 @@ export function createApp(engine: Engine, settings: EngineSettings): Express {
   readOnly(app, '/metrics', ...metrics(engine));
   if (settings.mcp) app.all(AGENTS, agents(engine, settings));
   app.use(createPages(aboutService(settings, settings.mcp), engine).pages);
-  app.use((request, response) => host.notFound(request, response));
+  app.use((request, response) => host.notFound(request, response, watchedBy(response)));
   app.use(answerErrors(engine));
   return app;
 }
@@ -102,11 +103,15 @@ const SECURITY_HEADERS = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 } as const;
 
+const WATCHED = 'watched';
+const watchedBy = ({ locals }: Response): Watched | undefined => locals[WATCHED] as Watched | undefined;
+
 const prepare =
   ({ host }: Engine): RequestHandler =>
   (request, response, next) => {
     response.set(SECURITY_HEADERS);
-    host.watch(request, response, () => {
+    host.watch(request, response, (watched) => {
+      response.locals[WATCHED] = watched;
       host.admit(request);
       next();
     });
@@ -131,7 +136,10 @@ const answerErrors =
   ({ host }: Engine): ErrorRequestHandler =>
   (error, request, response, _next) => {
     if (response.headersSent) response.destroy();
-    else host.refuse(error, request, response, AGENTS.includes(request.path) ? renderForAgent : render);
+    else {
+      const rendered = AGENTS.includes(request.path) ? renderForAgent : render;
+      host.refuse(error, request, response, { watched: watchedBy(response), rendered });
+    }
   };
 
 /** Metrics name every type, so they require a token that can read all types. */

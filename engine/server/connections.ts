@@ -298,7 +298,8 @@ export function refuseAmbiguous({ watch, refuse }: HostSteps, serve: RequestList
     // Node's parser drops data read together with an upgrade, and would resume in the middle of it.
     if (fault !== undefined || request.headers.upgrade !== undefined) response.shouldKeepAlive = false;
     if (fault === undefined) serve(request, response);
-    else watch(request, response, () => refuse(new Problem('bad-request', fault), request, response));
+    else
+      watch(request, response, (watched) => refuse(new Problem('bad-request', fault), request, response, { watched }));
   };
 }
 

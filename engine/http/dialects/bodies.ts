@@ -7,7 +7,7 @@ import type { Body, ParsedRecord } from '../../operations/body.ts';
 import { type Fault, faultyRequest } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { isLink } from '../../query/paths.ts';
-import type { Exchange, Service } from '../request.ts';
+import type { Exchange, Service } from '../exchange.ts';
 
 export const ID = 'id';
 

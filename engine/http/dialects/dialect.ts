@@ -9,7 +9,7 @@ import type { QueryLimits } from '../../query/list-query.ts';
 import { createQueryResolver } from '../../query/resolve.ts';
 import type { HttpDialectName } from '../../settings/settings.ts';
 import { framedList } from '../lists.ts';
-import type { Server, Service } from '../request.ts';
+import type { Server, Service } from '../exchange.ts';
 import { type Binding, BINDINGS, createRoutes, type Routes } from '../routes.ts';
 import { ID, isId, translated } from './bodies.ts';
 import { type HttpDialect, jsonServer, simpleRest } from './queries.ts';
