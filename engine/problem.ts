@@ -168,7 +168,7 @@ export const tooSlow = (patience: number, cause?: unknown): Problem =>
 export const answerTooLong = (cause?: unknown): Problem =>
   new Problem(
     'invalid-query',
-    'The response would be too long; ask for fewer records at once (with a limit), for less of each with fields and include, or for none with Prefer: return=minimal',
+    'The response would be too long; ask for fewer records at once (with a limit, over HTTP _cnd[limit]), for less of each with fields and include, or for none with Prefer: return=minimal',
     { cause },
   );
 

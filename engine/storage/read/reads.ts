@@ -353,7 +353,7 @@ function rememberedTotals(version: Driver['version']): () => Map<string, number>
 const TOO_MANY_GROUPS = {
   parameter: 'by',
   code: 'too-many',
-  message: `There are more than ${MAX_GROUPS} groups; ask for some of them with a limit, filter the records, or group by less`,
+  message: `There are more than ${MAX_GROUPS} groups; ask for some of them with a limit (over HTTP _cnd[limit]), filter the records, or group by less`,
 };
 
 /** Throws `too-many-related` if a string starts with MARK; see `limitedJson`. */
