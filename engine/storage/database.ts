@@ -208,9 +208,9 @@ function createReading(parts: Parts) {
   };
 }
 
-function createWriting(parts: Parts): Pick<Driver, 'write' | 'writeAlone'> {
+function createWriting(parts: Parts): Pick<Driver, 'write' | 'writeSingle'> {
   const { driver, guard, performing, observed } = parts;
-  const { writeAlone } = driver;
+  const { writeSingle } = driver;
   return {
     write: (work, caller = NO_CLIENT, row) => {
       const asked = inContext(parts, work);
@@ -231,14 +231,14 @@ function createWriting(parts: Parts): Pick<Driver, 'write' | 'writeAlone'> {
       const ask = () => driver.write(checked, caller, row, () => before);
       return performing({ kind: 'write', caller, row }, ask, () => hasWritten);
     },
-    writeAlone:
-      writeAlone &&
+    writeSingle:
+      writeSingle &&
       (async (statement, values, caller = NO_CLIENT, row, before = []) => {
         const revision = guard.revision();
         if (typeof revision !== 'string') return undefined;
         for (const one of before) guard.require(one.statement);
         const ask = (): Promise<Row | undefined> =>
-          observed(writeAlone)(statement, [...values, revision], caller, row, before);
+          observed(writeSingle)(statement, [...values, revision], caller, row, before);
         return performing({ kind: 'write', caller, row }, ask, (written) => written !== undefined);
       }),
   };

@@ -15,7 +15,7 @@ export interface Statement {
   /** The tables that it changes. */
   readonly writes?: readonly string[];
   /** The same statement for a shared transaction: it does nothing if it would have to wait for a lock. */
-  readonly together?: Statement | undefined;
+  readonly batched?: Statement | undefined;
 }
 
 export type Row = readonly SqlValue[];
@@ -124,7 +124,7 @@ export interface Dialect {
   readonly hoursAgo: string;
   /** Whether writes run concurrently, so that rows must be locked before they are compared. */
   readonly locks: boolean;
-  /** Statements of writes that `Driver.writeAlone` sends; missing if a transaction costs no more. */
+  /** Statements of writes that `Driver.writeSingle` sends; missing if a transaction costs no more. */
   readonly single?: SingleWrites;
   /** Takes a lock until the transaction ends. Undefined if writes run one by one. */
   readonly lockOwnership: string | undefined;

@@ -140,7 +140,7 @@ export interface Driver extends Reader, Migrating {
    * Runs the statements `before` and `statement` as a transaction; returns the last one's first row, undefined if it divides
    * by zero, which undoes all. Missing if a transaction costs no more.
    */
-  readonly writeAlone?:
+  readonly writeSingle?:
     | ((
         statement: Statement,
         values: Values,

@@ -28,7 +28,7 @@ export function createSchemaGuard(
   { onUnusable, onServed }: SchemaObserver,
   recheck: () => Promise<void>,
 ) {
-  const { quote, name: dialect, revision } = driver.dialect;
+  const { revision } = driver.dialect;
   const current: Statement = { sql: revision.sql };
   let mapped: Model | undefined;
   let served: Model | undefined;
@@ -64,21 +64,6 @@ export function createSchemaGuard(
     isSame = isDeepStrictEqual(atStart, tables);
     if (!isDeepStrictEqual(before, [unusable, readOnly])) onUnusable?.([...unusable], [...readOnly]);
     onServed?.(model);
-  }
-
-  /** Throws if a table or column is missing. Called only after a request lacked one: migration locks block it. */
-  async function requireObjects({ types, joinTables }: Model): Promise<void> {
-    const tables = [
-      ...[...types.values()].map((type) => [
-        type.table,
-        type.identifier.column,
-        ...columnsOf(type, dialect).map(({ name }) => name),
-      ]),
-      ...joinTables.map(({ name, left, right }) => [name, left.column, right.column]),
-    ];
-    for (const [table = '', ...columns] of tables)
-      await driver.all({ sql: `select ${columns.map(quote).join()} from ${quote(table)} limit 0` }, []);
-    isMissing = false;
   }
 
   return {
@@ -121,7 +106,23 @@ export function createSchemaGuard(
     },
     requireAll: async (): Promise<void> => {
       if (unusable.size > 0) throw unavailable('changed');
-      if (isMissing && served) await requireObjects(served);
+      if (isMissing && served) await requireObjects(driver, served);
+      isMissing = false;
     },
   };
+}
+
+/** Throws if a table or column is missing. Called only after a request lacked one: migration locks block it. */
+async function requireObjects({ all, dialect }: Driver, { types, joinTables }: Model): Promise<void> {
+  const { quote, name: kind } = dialect;
+  const tables = [
+    ...[...types.values()].map((type) => [
+      type.table,
+      type.identifier.column,
+      ...columnsOf(type, kind).map(({ name }) => name),
+    ]),
+    ...joinTables.map(({ name, left, right }) => [name, left.column, right.column]),
+  ];
+  for (const [table = '', ...columns] of tables)
+    await all({ sql: `select ${columns.map(quote).join()} from ${quote(table)} limit 0` }, []);
 }

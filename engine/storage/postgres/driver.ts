@@ -20,7 +20,7 @@ import { connectFault, isFull, isRefusing, startFault, stateOf, TRANSACTION_POOL
 import { abandonMigration, define, finishMigration, migrate } from './migrate.ts';
 import { type Connections, createConnections, NO_LIMITS, READ_SETTINGS, requireSettings } from './pool.ts';
 import { IDENTITY, watchReplica } from './replicas.ts';
-import { alone, createWriteAlone, openSnapshot, readIn, writeIn } from './transaction.ts';
+import { autocommit, createSingleWriter, openSnapshot, readIn, writeIn } from './transaction.ts';
 import {
   ACQUIRE_TIMEOUT_MS,
   IDLE_IN_TRANSACTION_TIMEOUT_MS,
@@ -110,13 +110,13 @@ function driverOf(address: PostgresAddress, options: DriverOptions, onLost?: () 
   const long = Math.max(1, pool - Math.max(1, Math.floor(pool * READ_ONLY_SHARE)));
   // Behind a pooler, only transactions have time limits, so each read needs a transaction.
   const read = async <T>(work: (reader: Reader) => Awaitable<T>, caller: Caller, single?: boolean): Promise<T> =>
-    single && prepared ? work(alone(requests, caller)) : readIn(requests, work, caller);
+    single && prepared ? work(autocommit(requests, caller)) : readIn(requests, work, caller);
   let connecting: Promise<void> | undefined;
   const driver: Driver = {
     dialect: postgresDialect,
     address: address.shown,
     causeOf: stateOf,
-    ...alone(requests),
+    ...autocommit(requests),
     mostCounted: Infinity,
     slots: {
       most: {
@@ -135,15 +135,15 @@ function driverOf(address: PostgresAddress, options: DriverOptions, onLost?: () 
     scan: read,
     preview: read,
     write: (work, caller, _row, revision) => writeIn(requests, BEGIN, work, caller, revision),
-    writeAlone: prepared ? createWriteAlone(connections) : undefined,
+    writeSingle: prepared ? createSingleWriter(connections) : undefined,
     define: (statements) => define(unlimited, statements),
     migrate: (migration) => migrate(unlimited, migration),
     finishMigration: (watch) => finishMigration(unlimited, watch),
     abandonMigration: (watch) => abandonMigration(unlimited, watch),
     dryRun: () => undefined,
-    existing: () => alone(requests).column(EXISTING_NAMES, []),
+    existing: () => autocommit(requests).column(EXISTING_NAMES, []),
     ping: async () => {
-      await alone(requests).value(PING, []);
+      await autocommit(requests).value(PING, []);
       await (connecting ??= requireConnectable(address, onRefused).finally(
         () => void setTimeout(() => (connecting = undefined), POLL_INTERVAL_MS).unref(),
       ));

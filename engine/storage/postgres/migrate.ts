@@ -17,7 +17,7 @@ import { METADATA } from '../tables.ts';
 import { postgresDialect } from './dialect.ts';
 import { hintOf, isFinal, stateOf, translate } from './errors.ts';
 import type { Connections } from './pool.ts';
-import { alone, writeIn } from './transaction.ts';
+import { autocommit, writeIn } from './transaction.ts';
 import {
   DDL_DEADLINE_MS,
   DDL_LOCK_TIMEOUT_MS,
@@ -91,7 +91,7 @@ async function carryOut(connections: Connections, migration: Migration): Promise
   const [prepare, change, last] = [tasksOf('prepare', tasks), tasksOf('switch', tasks), tasksOf('finish', tasks)];
   const at = (index: number): TaskNumber => ({ number: index + 1, of: prepare.length + change.length });
   const key = createHash('sha256').update(migration.key).digest('hex');
-  const known = await readProgress(alone(connections));
+  const known = await readProgress(autocommit(connections));
   const isSame = known?.key === key;
   if (known && !isSame) await abandonMigration(connections, watch);
   if (!isSame) await writeIn(connections, BEGIN, (writer) => writer.run(METADATA.beginProgress, [0, key, 0]));
@@ -150,7 +150,7 @@ async function fill(
   const batch = {
     sql: `select max(${identifier}) from (select ${identifier} from ${table} where ${identifier} > ? order by ${identifier} limit ?) as batch`,
   };
-  const last = Number((await alone(connections).value(greatest, [])) ?? 0);
+  const last = Number((await autocommit(connections).value(greatest, [])) ?? 0);
   let size = FIRST_FILL_ROWS;
   let rows = 0;
   for (let position = from; ;) {
@@ -181,7 +181,7 @@ async function fill(
 async function buildIndex(connections: Connections, { sql, builds = '' }: Task, caller: Caller): Promise<void> {
   const name = quote(builds);
   const state = { sql: 'select indisvalid from pg_index where indexrelid = to_regclass(?)' };
-  const valid = await alone(connections).value(state, [name]);
+  const valid = await autocommit(connections).value(state, [name]);
   if (valid === 't') return;
   if (valid !== undefined) await outside(connections, `drop index concurrently if exists ${name}`, caller);
   await outside(connections, sql, caller);
@@ -201,7 +201,7 @@ async function outside(connections: Connections, sql: string, caller: Caller): P
 }
 
 export async function finishMigration(connections: Connections, watch: Follower): Promise<void> {
-  const { rest } = (await readProgress(alone(connections))) ?? {};
+  const { rest } = (await readProgress(autocommit(connections))) ?? {};
   if (rest === undefined) return;
   for (const [index, task] of rest.entries()) {
     watch.report({ ...NOT_A_FILL, task, number: index + 1, of: rest.length });
@@ -211,7 +211,7 @@ export async function finishMigration(connections: Connections, watch: Follower)
 }
 
 export async function abandonMigration(connections: Connections, watch: Follower): Promise<boolean> {
-  const reader = alone(connections);
+  const reader = autocommit(connections);
   if ((await readProgress(reader)) === undefined) return false;
   const drops = Map.groupBy(await reader.all(PREPARED, []), ([table]) => String(table));
   for (const [table, statements] of drops)
@@ -284,7 +284,7 @@ async function withLocks<T>(
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
     }
-    const holders = (await alone(connections).column(HOLDERS, [JSON.stringify(tables)])).map(String);
+    const holders = (await autocommit(connections).column(HOLDERS, [JSON.stringify(tables)])).map(String);
     const table = tables.join(', ');
     if (performance.now() - began > DDL_DEADLINE_MS)
       throw new StartError(

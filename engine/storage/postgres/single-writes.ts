@@ -54,7 +54,7 @@ function create(view: View, columns: readonly Column[], dialect: Dialect): State
   const current = isCurrent(dialect, columns.length + 2);
   // A unique conflict must not undo other writes of the transaction.
   const sql = `${insertNew(type, columns, dialect)} where ${current} on conflict do nothing returning ${identifierOf(type, dialect)}, ${json}`;
-  return { sql, together: { sql }, ...touchedBy(view) };
+  return { sql, batched: { sql }, ...touchedBy(view) };
 }
 
 function answerNew(view: View, dialect: Dialect): Statement {
@@ -104,8 +104,8 @@ function update(
   const isUnique = type.indexes.some(
     ({ unique, members }) => unique && members.some((member) => 'column' in member && changed.includes(member.column)),
   );
-  const together = isUnique ? undefined : { sql: sql(UNLOCKED) };
-  return { sql: sql('for update'), together, ...touchedBy(view) };
+  const batched = isUnique ? undefined : { sql: sql(UNLOCKED) };
+  return { sql: sql('for update'), batched, ...touchedBy(view) };
 }
 
 function remove(view: View, dialect: Dialect): Statement {
@@ -116,7 +116,7 @@ function remove(view: View, dialect: Dialect): Statement {
   // The DELETE would wait for locked rows that refer to it.
   const isReferred = type.referrers.length > 0;
   const unlocked = `${identifier} = (select ${identifier} from ${rows} where ${found} ${UNLOCKED})`;
-  return { sql: sql(found), together: isReferred ? undefined : { sql: sql(unlocked) }, ...touchedBy(view) };
+  return { sql: sql(found), batched: isReferred ? undefined : { sql: sql(unlocked) }, ...touchedBy(view) };
 }
 
 const tableOf = ({ table }: RecordType, { quote }: Dialect): string => `${quote(table)} as ${ROOT_ALIAS}`;

@@ -51,7 +51,7 @@ const readerThrough = (ask: Ask): Reader =>
 
 const readerOn = (connection: PostgresConnection): Reader => readerThrough((...asked) => connection.query(...asked));
 
-export const alone = (connections: Connections, caller = NO_CLIENT): Reader =>
+export const autocommit = (connections: Connections, caller = NO_CLIENT): Reader =>
   readerThrough((...asked) => repeating((connection) => connection.query(...asked), connections, caller));
 
 export function readIn<T>(
@@ -179,7 +179,7 @@ interface SharedWrite {
 }
 
 /** Runs each write in one round trip; combinable writes of one turn share it, and its commit. */
-export function createWriteAlone(connections: Connections): NonNullable<Driver['writeAlone']> {
+export function createSingleWriter(connections: Connections): NonNullable<Driver['writeSingle']> {
   let gathered = new Map<Statement, SharedWrite[]>();
 
   function send(): void {
@@ -187,22 +187,22 @@ export function createWriteAlone(connections: Connections): NonNullable<Driver['
     gathered = new Map();
     for (const [statement, writes] of all)
       for (let at = 0; at < writes.length; at += MAX_BATCHED_WRITES)
-        void sendTogether(statement, writes.slice(at, at + MAX_BATCHED_WRITES));
+        void sendBatch(statement, writes.slice(at, at + MAX_BATCHED_WRITES));
   }
 
-  async function sendTogether(statement: Statement, writes: readonly SharedWrite[]): Promise<void> {
-    const { together = statement } = statement;
+  async function sendBatch(statement: Statement, writes: readonly SharedWrite[]): Promise<void> {
+    const { batched = statement } = statement;
     try {
-      const rows = writes.length > 1 ? await writeTogether(connections, together, writes) : [];
+      const rows = writes.length > 1 ? await runBatch(connections, batched, writes) : [];
       for (const [index, { values, caller, resolve }] of writes.entries())
-        resolve(rows[index] ?? writeSingle(connections, [{ statement, values }], caller));
+        resolve(rows[index] ?? runSingle(connections, [{ statement, values }], caller));
     } catch (error) {
       for (const { reject } of writes) reject(error);
     }
   }
 
   return (statement, values, caller = NO_CLIENT, _row, before = []) => {
-    if (!statement.together) return writeSingle(connections, [...before, { statement, values }], caller);
+    if (!statement.batched) return runSingle(connections, [...before, { statement, values }], caller);
     return new Promise((resolve, reject) => {
       // Bodies of one turn are parsed in sequence: wait for all.
       if (gathered.size === 0) setImmediate(send);
@@ -213,11 +213,7 @@ export function createWriteAlone(connections: Connections): NonNullable<Driver['
   };
 }
 
-function writeSingle(
-  connections: Connections,
-  all: readonly BoundStatement[],
-  caller: Caller,
-): Promise<Row | undefined> {
+function runSingle(connections: Connections, all: readonly BoundStatement[], caller: Caller): Promise<Row | undefined> {
   const attempt = async (connection: PostgresConnection): Promise<Row | undefined> => {
     try {
       const answers = await connection.queryAll(all);
@@ -232,7 +228,7 @@ function writeSingle(
 }
 
 /** Returns the row of each write that was done; none if the transaction failed, as each may succeed alone. */
-async function writeTogether(
+async function runBatch(
   connections: Connections,
   statement: Statement,
   writes: readonly SharedWrite[],

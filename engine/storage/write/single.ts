@@ -20,8 +20,8 @@ import { rowOf, type WriteTable } from './tables.ts';
 import { encodedAs } from './values.ts';
 import type { Stamped } from './verb.ts';
 
-async function send({ driver }: WriteContext, ...asked: Parameters<NonNullable<Driver['writeAlone']>>) {
-  return driver.writeAlone?.(...asked).catch((error: unknown) => {
+async function send({ driver }: WriteContext, ...asked: Parameters<NonNullable<Driver['writeSingle']>>) {
+  return driver.writeSingle?.(...asked).catch((error: unknown) => {
     if (isViolation(error)) return undefined;
     throw error;
   });

@@ -41,7 +41,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     <R extends Asked, W>(verb: Verb<R, W>) =>
     async (asked: R): Promise<W> => {
       const request = await prepared(verb, asked);
-      const single = driver.writeAlone && !asked.dryRun ? await verb.single?.(context, request) : undefined;
+      const single = driver.writeSingle && !asked.dryRun ? await verb.single?.(context, request) : undefined;
       return single ?? transact(context, asked, (transaction) => verb.run(transaction, request), verb.row(asked));
     };
 
