@@ -161,7 +161,7 @@ test('a conflict does not reveal values that the token may not read', async () =
   ]);
 });
 
-/** Whatever an answer may say, it must not name these. */
+/** Names that must not occur in any response. */
 const HIDDEN: Readonly<Record<'crm' | 'billing' | 'nobody', readonly string[]>> = {
   crm: ['Purchase', 'Memo', 'Sticker', 'Invoice', 'Basket'],
   billing: ['Purchase', 'Memo', 'Sticker', 'Customer', 'Secret', 'Basket', 'payer'],
@@ -297,7 +297,7 @@ test('records dev on HOST 0.0.0.0 without tokens is refused as well', async () =
   await expect(serveReloading(settings)).rejects.toThrow(/^HOST is "0.0.0.0", which other machines can reach/);
 });
 
-/** A name that somebody else's name server lets lead to this machine. */
+/** A foreign host name that resolves to this machine. */
 const REBOUND = 'rebound.example:3000';
 
 describe('a request for another host', () => {

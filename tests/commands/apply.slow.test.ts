@@ -1,4 +1,4 @@
-/** `records apply` as a process of its own: what it shows while it works, and what becomes of it when a signal comes. */
+/** `records apply` as a process: its progress, and its reaction to signals. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Running, useCompiled } from '../support/compiled.ts';

@@ -49,7 +49,7 @@ describe('diff', () => {
   const X_Y = 'variants: { default: x, omit: { x: [], y: [a] } }';
   const NOT_EMPTY = "checks: [{ must: { a: { ne: '' } } }]";
 
-  /** What is told: the rest of the descriptor of a book before, and after. */
+  /** The expected changes, and the rest of a book's descriptor before and after. */
   const OF_TYPES: readonly (readonly [told: string, before: string, after: string])[] = [
     ['', '', 'table: volumes'],
     ['', '', 'order: [id]'],
@@ -187,7 +187,7 @@ describe('diff', () => {
     ['breaking required-relation-added', '', 'b: { kind: belongsTo, type: Book, required: true }'],
   ];
 
-  /** Of a book whose `a` is called `b` now: what is told, the rest of its descriptor, and of the relation to it. */
+  /** `a` of a book is renamed to `b`: the expected changes, the rest of its descriptor, and of the relation to it. */
   const OF_RENAMES: readonly (readonly [told: string, rest: string, shown?: string, omitted?: string])[] = [
     ['breaking field-renamed', NOT_EMPTY],
     ['breaking field-renamed', 'order: [a desc, d]'],

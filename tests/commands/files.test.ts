@@ -1,4 +1,4 @@
-/** What commands write: for the owner only, over nothing, whole or not at all; and what a terminal shows of it. */
+/** Files of commands: private, never overwritten, complete or absent; and escapes on terminals. */
 import {
   copyFileSync,
   mkdtempSync,

@@ -1,4 +1,4 @@
-/** What `import` refuses, and how it says so: each line is checked as a create would be. */
+/** Faults that `import` reports: each line is checked like a create. */
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** The pages one after the other, in one clone: what a page leaves behind does not stop the service of the next one. */
+/** All pages in one folder, one after the other: no page breaks the service of the next one. */
 import { cpSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkSchema } from '../../engine/check.ts';

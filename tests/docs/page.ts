@@ -1,4 +1,4 @@
-/** A page of the documentation as its reader follows it, from top to bottom, in an empty folder. */
+/** Follows a page of the documentation from top to bottom, in an empty folder, as its reader does. */
 import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

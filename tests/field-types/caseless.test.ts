@@ -1,4 +1,4 @@
-/** Fields that ignore case: what is equal, in which order it comes, and that what was written is what is answered. */
+/** Fields that ignore case: equality, order, and responses that keep the case. */
 import { ask } from '../support/ask.ts';
 import { askRow, faultsIn, rowsOf } from '../support/table.ts';
 import { useServer } from '../support/server.ts';

@@ -1,4 +1,4 @@
-/** A value means the same in bodies, filters, cursors and descriptors, and what a format accepts is what its standard says. */
+/** Values mean the same in bodies, filters, cursors and descriptors; formats follow their standards. */
 import { createAjv } from '../../engine/field-types/ajv-keywords.ts';
 import { fieldTypes } from '../../engine/field-types/registry.ts';
 

@@ -1,4 +1,4 @@
-/** Requests that two readers could read in two ways are refused, and nothing behind them on the connection is carried out. */
+/** Ambiguous requests are refused, and nothing after them on the connection is carried out. */
 import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { exchange } from '../support/exchange.ts';

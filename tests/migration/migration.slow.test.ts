@@ -1,4 +1,4 @@
-/** Changes of descriptors over records: what `plan` says, what `apply` does, and that nothing else happens. */
+/** Changes of descriptors over records: the plan, its effect, and nothing else. */
 import { readModel } from '../../engine/commands/command.ts';
 import { databaseAt } from '../../engine/storage/open.ts';
 import { planFor } from '../../engine/storage/migrate/apply.ts';
@@ -113,7 +113,7 @@ describe.each(scenarios)('$title', ({ before, records, after, steps, says = [], 
 
 const OUTCOMES = ['read', 'refuse'] as const;
 
-/** What becomes of an instance with the descriptors before. */
+/** The state of an instance with the previous descriptors. */
 async function olderOutcome(project: Project, before: Scenario['before'], after: Scenario['after']) {
   const added = Object.keys(after).filter((type) => before[type] === undefined);
   project.write({ ...named(before), ...named(Object.fromEntries(added.map((type) => [type, null]))) });

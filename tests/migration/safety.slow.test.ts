@@ -1,4 +1,4 @@
-/** What a migration leaves behind when it is refused, cut off, repeated or taken back, and what it never touches. */
+/** Migrations that are refused, interrupted, repeated or reverted, and objects that they never touch. */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';

@@ -1,4 +1,4 @@
-/** Commands that are killed at any moment: nothing that is half done looks whole, and the next run works. */
+/** Commands that are killed at any moment leave no partial result that looks complete, and can be run again. */
 import { randomInt } from 'node:crypto';
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

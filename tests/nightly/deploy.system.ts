@@ -1,4 +1,4 @@
-/** What deploy/ describes, without a container engine: the files that the image gets are enough to run what it runs. */
+/** The image of deploy/Dockerfile without a container engine: its files are enough for its command. */
 import { spawn, spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -15,7 +15,7 @@ const [, building = '', running = ''] = dockerfile.split(/^FROM .*$/m);
 const instructions = (stage: string, name: string): readonly string[] =>
   [...stage.matchAll(new RegExp(`^${name} (.*)$`, 'gm'))].map(([, text = '']) => text);
 
-/** What the second stage takes from the first. */
+/** Files that the second stage copies from the first. */
 const copies = instructions(running, 'COPY').map((text) => text.split(' ').slice(1));
 
 const command = (name: string): readonly string[] =>
@@ -102,7 +102,7 @@ const hasSystemd = spawnSync('systemd-analyze', ['--version']).status === 0;
 
 (hasSystemd ? test : test.skip)('systemd takes the unit (where systemd-analyze is there)', () => {
   const unit = join(app, 'records.service');
-  // Node need not be here where it is there.
+  // Node.js may be installed elsewhere on this machine.
   writeFileSync(unit, readFileSync('deploy/records.service', 'utf8').replace('/usr/bin/node', process.execPath));
   const { status, stderr } = spawnSync('systemd-analyze', ['verify', unit], { encoding: 'utf8' });
   expect([status, stderr]).toEqual([0, '']);

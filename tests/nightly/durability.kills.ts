@@ -1,4 +1,4 @@
-/** What an answer promises stays: through kills at random moments under load, and on a disk that is full. */
+/** Acknowledged writes survive kills at random moments under load, and a full disk. */
 import { randomInt } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';

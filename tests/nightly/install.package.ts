@@ -1,4 +1,4 @@
-/** What a stranger does: `npm init`, `npm install` of the package, on each supported Node.js, and as the image does it. */
+/** Installs the packed package in an empty project, on each supported Node.js, and as the image does. */
 import { execFileSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

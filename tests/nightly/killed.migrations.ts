@@ -1,4 +1,4 @@
-/** A change of tables that is killed again and again, each time a little later, goes on where it was, and loses nothing. */
+/** A migration that is killed repeatedly, each time a little later, resumes and loses nothing. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Serving } from '../../engine/server/serve.ts';
@@ -8,7 +8,7 @@ import { connectTo } from '../support/databases.ts';
 import { onServer, startInstance } from '../support/postgres.ts';
 import { createProject, type Project } from '../support/project.ts';
 
-/** Applies the plan, and dies at the event of this number. */
+/** Applies the plan, and exits at the event with this number. */
 const KILLED = `
 const [modules, at, ...allowed] = process.argv.slice(2);
 const [{ readModel }, { databaseAt }, { planFor, applyPlan, createEngineTables }] = modules.split(',').map(require);
@@ -112,7 +112,7 @@ onServer('a change of tables', () => {
         last = now;
         const { status } = await create((made += 1));
         if (status !== 201) made -= 1;
-        // Once the tables are others, this version cannot use them.
+        // After the switch, this version cannot use the tables.
         expect([201, 503]).toContain(status);
       }
     } finally {

@@ -1,6 +1,6 @@
 /**
- * Every kind of step while clients read and write. `npm run test:migrations` does it with a million rows, prints how
- * long requests waited and holds them to a limit; with the few rows of the gate, no clock is looked at.
+ * Every kind of step while clients read and write. `npm run test:nightly -- migrations` does it with a million rows, prints how
+ * long requests waited and holds them to a limit; with few rows, no time is measured.
  */
 import type { Running } from '../support/compiled.ts';
 import { openBuild, urlOf } from '../support/compiled.ts';

@@ -1,4 +1,4 @@
-/** What a migration leaves behind when it is refused, cut off, repeated or taken back, and what it never touches. */
+/** Migrations that are refused, interrupted, repeated or reverted, and objects that they never touch. */
 import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ask } from '../support/ask.ts';
@@ -39,7 +39,7 @@ const die = () => process.kill(process.pid, 'SIGKILL');
 })();
 `;
 
-/** Statements from one kill to the next; `npm run test:durability` kills at each. */
+/** Statements from one kill to the next; with 1, as `npm run test:nightly -- kills` sets it, every statement is one. */
 const STRIDE = Number(process.env['KILLS'] ?? 3) > 10 ? 1 : 4;
 
 describe('a process that is killed in the middle', () => {

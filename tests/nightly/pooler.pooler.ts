@@ -1,4 +1,4 @@
-/** PgBouncer in transaction mode: each transaction may have another connection, and it may fail as the server may. */
+/** PgBouncer in transaction mode: transactions change connections, and PgBouncer fails like a server. */
 import type { Serving } from '../../engine/server/serve.ts';
 import { type Answer, ask } from '../support/ask.ts';
 import { type Cluster, startCluster } from '../support/cluster.ts';

@@ -1,4 +1,4 @@
-/** PUBLIC_URL: what the service says of its own address, alone and behind proxies that take off a prefix and end TLS. */
+/** PUBLIC_URL in responses, alone and behind proxies that strip a prefix and terminate TLS. */
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';

@@ -1,4 +1,4 @@
-/** A rolling deploy and its way back, command by command, on three instances under load: no request fails. */
+/** A rolling deploy and its way back, on three instances under load: no request fails. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -45,7 +45,7 @@ const CLIENTS = 3;
 const TIME = 900_000;
 const JSON_BODY = { 'content-type': 'application/json' };
 
-/** In place of npm's own, with what is built already. */
+/** Replaces npm by what is already built. */
 const NPX = `#!/bin/sh
 shift
 exec node dist/engine/cli.js "$@"

@@ -1,4 +1,4 @@
-/** What is wrong with a body, whatever it refers to: places of faults, in the order of the document. */
+/** Faults of a body by itself, as places in document order. */
 import { isObject, type JsonObject, type JsonValue, pointer } from '../../engine/json/json.ts';
 import { MAX_GIVEN_IDENTIFIER } from '../../engine/descriptor/descriptor.ts';
 import type { Field, RecordType, Relation } from '../../engine/model/model.ts';
@@ -8,7 +8,7 @@ import { allMentions, type BodyPath, namesOfMembers, type RecordMention, type Re
 import { isUnchanged, ownEntries, refusedAt, writtenAs } from './values.ts';
 import { isIdentifierKey } from './world.ts';
 
-/** What a write asks for, beside its records. */
+/** Options of a write besides its records. */
 export interface BodyWrite {
   readonly type: RecordType;
   readonly body: JsonValue;
@@ -49,7 +49,7 @@ function identifierFaults({ type, update, upsert }: BodyWrite, { id, body, path 
   return own || (value === null && (!update || upsert)) ? [] : [pointer([...path, name])];
 }
 
-/** What a new record needs and the body does not say; for one that may only be linked, which record it is. */
+/** Required keys that are missing in a new record; for a record that may only be linked, its identifier. */
 function missingIn(mentions: readonly RecordMention[]): readonly string[] {
   // Nobody can say what the one child of a record has that is not there, nor that record itself.
   const isUnknown = ({ lost, own, via }: RecordMention): boolean => lost && (own || via === undefined);
@@ -69,7 +69,7 @@ const keyName = ({ link, source, target }: Relation): string =>
     ? `${link.table.name}.${link.sourceColumn}`
     : `${(link.at === 'source' ? source : target).name}.${link.reference.column}`;
 
-/** When and where a body says something. */
+/** The order and place of a statement in a body. */
 interface Said {
   readonly at: string;
   readonly order: number;
@@ -154,7 +154,7 @@ function cyclesIn(
 
 const secondOf = (one: Said, other: Said): string => (one.order < other.order ? other.at : one.at);
 
-/** What only shows when everything was heard. */
+/** Faults that depend on the whole body. */
 function disagreeing(claims: readonly Claim[], sets: ReadonlyMap<string, SetMembers>): readonly string[] {
   const ofClaims = claims.flatMap((claim) => {
     const { key, parent, child, unique } = claim;

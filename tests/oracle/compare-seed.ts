@@ -1,4 +1,4 @@
-/** One seed: random schemas, and for each a sequence of random requests, on each database that is there. */
+/** One seed: random schemas, each with a sequence of random requests, on each available database. */
 import { rmSync } from 'node:fs';
 import fc from '../support/fast-check.ts';
 import { randomSchema, readModel, writeSchema } from '../support/random-schema.ts';

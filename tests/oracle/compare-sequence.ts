@@ -63,7 +63,7 @@ const wholeCopy = (world: World): World => ({
   stamps: { ...world.stamps },
 });
 
-/** What the oracle says; undefined if only the service knows, as with the order of times. Then the request is not sent. */
+/** The oracle's response; undefined if only the service can know, as with the order of times. Then the request is not sent. */
 function told(world: World, call: Call): OracleAnswer | undefined {
   try {
     return oracle(world, call);
@@ -80,7 +80,7 @@ function isAhead({ bindings }: Session, call: Call): boolean {
   return times.some((name) => !bindings.has(name));
 }
 
-/** The service answers what the oracle says, and changes the tables that it says. */
+/** Compares the response and the changed tables with the oracle's. */
 async function check(session: Session, call: Call): Promise<ReceivedAnswer | undefined> {
   session.gives = [call.body ?? []].flat().some((item: JsonValue) => {
     const id = isObject(item) ? idIn(item, call.type) : undefined;
@@ -201,7 +201,7 @@ function memberValue(
   return id === undefined ? undefined : linkTo(member.target, id);
 }
 
-/** Whatever filters find, or nothing where that is more than a few. */
+/** A deletion by filters, skipped if they find more than a few records. */
 function deleteFound(session: Session, type: RecordType, operation: Operation, draw: Draw): Promise<void> {
   const filters = drawConditions(session.world, draw, type);
   if (filters.length === 0 || !deletesFound(type)) return Promise.resolve();

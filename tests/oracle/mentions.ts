@@ -1,4 +1,4 @@
-/** A body taken apart: every place that mentions a record, which record that is, and what it says of its relations. */
+/** The mentions of records in a body: each place, its record, and the contents of its relations. */
 import { isObject, type JsonObject, type JsonValue, pointer } from '../../engine/json/json.ts';
 import type { RecordType, Relation } from '../../engine/model/model.ts';
 import { type Id, idIn, related, type RecordRow, rowOf, type World } from './world.ts';

@@ -1,4 +1,4 @@
-/** The oracle: a service in memory that says what the real one must answer to a request, and which tables it changes. */
+/** The oracle: a model of the service in memory, which predicts responses and changed tables. */
 import { isObject, type JsonObject, type JsonValue } from '../../engine/json/json.ts';
 import type { Field, RecordType, Relation } from '../../engine/model/model.ts';
 import type { BodyWrite } from './body-faults.ts';
@@ -54,7 +54,7 @@ function getList({ world, call: { type, list = {}, view = {} } }: Setting): Expe
   return { status: 200, headers: { ...TYPE, 'x-total-count': String(total) }, body };
 }
 
-/** What a write asks for, but for its records. */
+/** Options of a write without its records. */
 function bodyWrite({ type, method, on }: Call, body: JsonValue): Omit<BodyWrite, 'update'> {
   return { type, body, fields: type.defaultVariant.fields, patch: method === 'PATCH', upsert: on !== undefined };
 }

@@ -1,4 +1,4 @@
-/** Clients that ask for more than the database can do at once, and leave: what is done for them ends with them. */
+/** Work for clients that ask for more than the database can do, and leave, ends with them. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connectTo, type TestDatabase } from '../../support/databases.ts';
 import { attack, secondsUntilIdle, setStage, type Stage, waitsDuring } from './victim.ts';
@@ -6,7 +6,7 @@ import { attack, secondsUntilIdle, setStage, type Stage, waitsDuring } from './v
 const LIMIT = 1024;
 const MANY = 1_000_000;
 const SCALE = 10;
-/** Looks, ten in a second, that find nothing. */
+/** Idle samples in a row, ten in a second. */
 const QUIET = 20;
 
 let stage: Stage;

@@ -207,7 +207,7 @@ export async function secondsUntilIdle(victim: Victim): Promise<number> {
 
 const PROGRAM = ['--require', 'esbuild-register'];
 
-/** Attackers share the other core with the client that measures, and with a database server, which both go before them. */
+/** Attackers share the other core with the measuring client and the database server, at a lower priority. */
 export async function attack(victim: Victim, name: string, scale: number): Promise<string> {
   const words = [...PROGRAM, join('tests', 'attack', 'attackers.ts'), name, victim.url, String(scale)];
   const [first = '', ...rest] = [...pinned(OTHERS), 'nice', '-n', '10', process.execPath, ...words];

@@ -54,7 +54,7 @@ const DEEDS: Readonly<Record<string, Deed>> = {
     instance.signal('SIGCONT');
   },
 };
-/** What a server that is gone cannot do is no fault of the service. */
+/** Failures of a stopped server do not count against the service. */
 const SERVER_DEEDS: Readonly<Record<string, Deed>> = {
   'end about half of the backends': ({ databaseUrl }) =>
     query(databaseUrl, `select pg_terminate_backend(pid) ${OURS} and random() < 0.5`).catch(() => undefined),
@@ -73,7 +73,7 @@ const SERVER_DEEDS: Readonly<Record<string, Deed>> = {
   },
 };
 
-/** Deeds one after the other until the time is over; then everything runs again. */
+/** Injects faults until the time is over, then restores everything. */
 async function wreak(place: Place, history: History, isOver: () => boolean): Promise<void> {
   const { draw, instances, cluster } = place;
   const possible = Object.entries({ ...DEEDS, ...(cluster ? SERVER_DEEDS : {}) });

@@ -5,13 +5,13 @@
 import type { Assembly } from '../../support/write-load.ts';
 import { codeOf, type History, type Op, outcomeOf } from './clients.ts';
 
-/** Why the service broke its promise, and the requests that show it. */
+/** A broken promise, with the requests that show it. */
 export interface Violation {
   readonly rule: string;
   readonly ops: readonly Op[];
 }
 
-/** What a client may be told besides success. */
+/** Failures that a client may see. */
 const REFUSALS: ReadonlyMap<string, number> = new Map([
   ['record-not-found', 404],
   ['request-timeout', 408],

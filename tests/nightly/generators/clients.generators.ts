@@ -1,4 +1,4 @@
-/** What generators make of the simple profile compiles under strict TypeScript, and works with the live service. */
+/** Clients generated from the simple profile compile under strict TypeScript, and work with a running service. */
 import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** What the engine answers behind each middleware, in Express 4 and 5, is what it answers alone. */
+/** Behind each middleware, in Express 4 and 5, the engine gives the same responses as alone. */
 import type { RequestListener } from 'node:http';
 import { join } from 'node:path';
 import { alone, answersOf } from '../../support/guest.ts';

@@ -1,4 +1,4 @@
-/** What public linters say of the OpenAPI documents. */
+/** Findings of public linters in the OpenAPI documents. */
 import type { JsonObject } from '../../../engine/json/json.ts';
 import { createDocument } from '../../support/document.ts';
 import { loadModel } from '../../support/model.ts';

@@ -1,11 +1,11 @@
-/** What two public linters say of OpenAPI documents, under their strictest rules. */
+/** Runs two public linters on OpenAPI documents, with their strictest rules. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { JsonObject } from '../../../engine/json/json.ts';
 
-/** Neither may ask anything of the network. */
+/** Neither may use the network. */
 const ENVIRONMENT = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
 
 /** Runs a program of this package; the exit code is for the caller to judge by what was printed. */

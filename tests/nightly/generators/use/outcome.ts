@@ -1,4 +1,4 @@
-/** What a client does with the live service, whichever generator it comes from. */
+/** The calls that each generated client makes to a running service. */
 export interface Outcome {
   /** Positions of the records that a filter finds. */
   readonly filtered: readonly (number | null)[];

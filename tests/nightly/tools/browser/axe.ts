@@ -1,4 +1,4 @@
-/** What a screen reader, or a reader with weak eyes, stumbles over. */
+/** Accessibility checks with axe. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';

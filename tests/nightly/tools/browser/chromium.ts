@@ -1,4 +1,4 @@
-/** Chromium, driven as a reader sits before it; everything that it complains about is kept. */
+/** Drives Chromium, and records its errors and warnings. */
 import { existsSync } from 'node:fs';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 

@@ -1,4 +1,4 @@
-/** The pages in a browser: nothing to complain about, light and dark, wide and narrow. */
+/** The pages in a browser, without errors or violations: light and dark, wide and narrow. */
 import { READERS } from './chromium.ts';
 import { runStudio } from './studio-page.ts';
 

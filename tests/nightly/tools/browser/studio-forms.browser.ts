@@ -1,4 +1,4 @@
-/** Records made and changed by hand in the studio, of a schema that it has never seen; every fault at its input, nothing lost. */
+/** Creates and changes records of an unknown schema in the studio: each fault shows at its input, and no input is lost. */
 import type { Page } from 'playwright-core';
 import { violations } from './axe.ts';
 import { READERS } from './chromium.ts';
@@ -213,7 +213,7 @@ test.each(READERS)(
     expect(await violations(page)).toEqual([]);
     // The descriptor has texts that are scripts.
     expect(await page.evaluate('window.ran')).toBe(undefined);
-    // Chromium complains of every answer that is a problem.
+    // Chromium logs each response that is a problem.
     expect(complaints.filter((text) => !text.includes('status of 422'))).toEqual([]);
     await close();
   },

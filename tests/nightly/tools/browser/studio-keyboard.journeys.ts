@@ -1,11 +1,11 @@
-/** A whole journey without a mouse: a record with records within it is made, found, changed and deleted. */
+/** A journey by keyboard alone: a nested record is created, found, changed and deleted. */
 import type { Locator } from 'playwright-core';
 import { violations } from './axe.ts';
 import { formsOf, runStudio, savedRecord } from './studio-page.ts';
 
 const { server, visit } = runStudio({ schemaDirectory: 'tests/fixtures/studio' });
 const { ask, open, input } = formsOf(server);
-/** As many are pressed before something counts as out of reach. */
+/** Key presses after which an element counts as out of reach. */
 const MAX_STEPS = 120;
 
 test('a nested form, its pickers and sets, and a deletion, by Tab, Enter and arrows', async () => {

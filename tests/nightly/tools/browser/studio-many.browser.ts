@@ -1,4 +1,4 @@
-/** What the studio does with many records at once: files out of lists, and files into them. */
+/** Exports, imports and bulk changes in the studio. */
 import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
 import { violations } from './axe.ts';
@@ -31,7 +31,7 @@ async function post(path: string, type: string, body: string): Promise<void> {
 const list = async (query: string): Promise<readonly Record<string, unknown>[]> =>
   (await fetch(`${server.url}/api/tmp-vars?${query}`)).json() as Promise<readonly Record<string, unknown>[]>;
 
-/** What a list has behind the button at its end. */
+/** Items of the menu at the end of a list. */
 async function fromMenu(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name: 'More', exact: true }).click();
   await page.getByRole('menuitem', { name }).click();
@@ -142,7 +142,7 @@ describe('import', () => {
       lines.map((_, index) => `value\n${index}`),
     );
     await page.getByText('31 records').waitFor();
-    // The browser itself tells of each answer that is not a success.
+    // Chromium logs each response that is not a success.
     expect(complaints.filter((one) => !one.includes('status of 4'))).toEqual([]);
     await close();
   });

@@ -1,4 +1,4 @@
-/** What a person does with forms of the studio, and what is stored afterwards. */
+/** Steps of people in forms of the studio, and the records that are stored afterwards. */
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { buildStudio } from '../../../../deploy/studio.ts';
 import { type TestServer, useServer } from '../../../support/server.ts';
@@ -30,7 +30,7 @@ interface Forms {
   open(page: Page, address: string): Promise<unknown>;
   input(page: Page, label: string): Locator;
   save(page: Page): Promise<void>;
-  /** What stands at an input. */
+  /** The message at an input. */
   faultAt(page: Page, label: string): Locator;
 }
 

@@ -1,4 +1,4 @@
-/** Every kind of problem provoked for real while a person fills in a form: it is said in words, and nothing that was typed is lost. */
+/** Provokes each kind of problem while a form is filled in: it is explained, and no input is lost. */
 import Database from 'better-sqlite3';
 import type { Page } from 'playwright-core';
 import { createToken, parseTypes, tokenLine } from '../../../../engine/access/tokens.ts';
@@ -59,7 +59,7 @@ const storedNote = async (id: unknown): Promise<unknown> => (await ask('GET', `f
 
 type Undo = () => unknown;
 
-/** What goes wrong when a form is saved, what is said of it, and how it goes on. */
+/** A problem on saving a form, its explanation, and the next step. */
 test.each<[title: string, provoke: (page: Page, folder: Stored) => Promise<Undo>, words: string]>([
   [
     '401',

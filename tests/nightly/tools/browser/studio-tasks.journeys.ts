@@ -1,4 +1,4 @@
-/** Eight tasks that people have, with the clicks and keys that they take; and what else is there for them. */
+/** Eight everyday tasks, with a budget of clicks and keys, and their surroundings. */
 import type { Locator, Page } from 'playwright-core';
 import { TASKS } from '../../../studio/tasks.ts';
 import { startTestServer, useServer } from '../../../support/server.ts';

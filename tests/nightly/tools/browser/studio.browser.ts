@@ -1,4 +1,4 @@
-/** The studio in a browser: lists and records as they are found and read, whatever their texts, light and dark, wide and narrow. */
+/** Lists and records in the studio, with any texts: light and dark, wide and narrow. */
 import type { Page, Request } from 'playwright-core';
 import { createToken, parseTypes, tokenLine } from '../../../../engine/access/tokens.ts';
 import { textOfWhere, whereOf } from '../../../../studio/data/where.ts';
