@@ -89,4 +89,15 @@ onServer('an instance whose rows are held', () => {
     });
     expect(await statuses(waiting)).toEqual(new Set([200]));
   });
+
+  it('reads records of other tables, while dry runs take long', async () => {
+    let waiting: readonly Promise<Answer>[] = [];
+    await administer(database.url, 'begin; lock table tmp_vars in access exclusive mode', async () => {
+      waiting = together(20, () => send(`DELETE ${second}?dryRun=true`));
+      await until(async () => (await metric('records_database_waiting{server="primary",work="write"}')) === 13);
+      for (let round = 0; round < 5; round += 1)
+        expect(await statuses(together(20, () => send('GET /api/tax-classes/1')))).toEqual(new Set([200]));
+    });
+    expect(await statuses(waiting)).toEqual(new Set([200]));
+  });
 });
