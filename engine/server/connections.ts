@@ -26,109 +26,138 @@ interface Connection {
   error: ClientError | undefined;
 }
 
-/** If there are more than `most` connections, closes the longest idle one, else the one whose body has been arriving longest. */
-export function serveConnections(
-  server: Server,
-  serve: RequestListener,
-  most: number,
-  budget: Budget,
-  bodyLimit: number,
-): ReadonlyMap<Duplex, Connection> {
-  const connections = new Map<Duplex, Connection>();
-  /** The longest idle first. */
-  const idle = new Set<Socket>();
-  /** Those whose request is being served, or has been refused, before its body is complete; the longest first. */
-  const arriving = new Set<Socket>();
-  /** Connections whose requests are served together at the end of a turn, for warm CPU caches. */
-  const arrived: Connection[] = [];
-  /** Chunks received in this turn. */
-  let pieces = 0;
+/** What the connections of a server share. */
+interface ConnectionOptions {
+  readonly serve: RequestListener;
+  /** Of more connections, the longest idle one is closed, else the one whose body has been arriving longest. */
+  readonly most: number;
+  readonly budget: Budget;
+  readonly bodyLimit: number;
+}
 
-  server.on('connection', (socket) => {
+export class Connections {
+  readonly #options: ConnectionOptions;
+  readonly #all = new Map<Duplex, Connection>();
+  /** The longest idle first. */
+  readonly #idle = new Set<Socket>();
+  /** Those whose request is being served, or has been refused, before its body is complete; the longest first. */
+  readonly #arriving = new Set<Socket>();
+  /** Connections whose requests are served together at the end of a turn, for warm CPU caches. */
+  readonly #arrived: Connection[] = [];
+  /** Chunks received in this turn. */
+  #pieces = 0;
+
+  constructor(server: Server, options: ConnectionOptions) {
+    this.#options = options;
+    const receive: RequestListener = (request, response) => this.#receive(request, response);
+    server
+      .on('connection', (socket) => this.#open(socket))
+      .on('request', receive)
+      .on('checkContinue', (request, response) => this.#receiveExpecting(request, response))
+      // RFC 9110, 10.1.1: a server may ignore other expectations.
+      .on('checkExpectation', receive)
+      .on('clientError', (error, socket) => this.#refuse(error, socket))
+      .on('connect', (_, socket) => this.#refuse(new Error('CONNECT'), socket));
+  }
+
+  /** Closes those that have sent nothing: Node does not consider them idle. */
+  closeUnused(): void {
+    for (const { socket } of this.#all.values()) if (socket.bytesRead === 0) socket.destroy();
+  }
+
+  #open(socket: Socket): void {
     const connection: Connection = { socket, current: undefined, waiting: [], error: undefined };
-    connections.set(socket, connection);
-    idle.add(socket);
+    this.#all.set(socket, connection);
+    this.#idle.add(socket);
     socket.once('close', () => {
-      forget(socket);
+      this.#forget(socket);
       drop(connection);
     });
     // Node resumes the socket whenever it reads a body.
     socket.on('resume', () => {
-      if (!mayRead(connection)) socket.pause();
+      if (!this.#mayRead(connection)) socket.pause();
     });
-    if (connections.size <= most) return;
+    if (this.#all.size <= this.#options.most) return;
     // The new connection is the last one in `idle`.
-    const [longest = socket] = idle.size === 1 && arriving.size > 0 ? arriving : idle;
-    forget(longest);
+    const [longest = socket] = this.#idle.size === 1 && this.#arriving.size > 0 ? this.#arriving : this.#idle;
+    this.#forget(longest);
     longest.destroy();
-  });
-
-  function forget(socket: Socket): void {
-    connections.delete(socket);
-    idle.delete(socket);
-    arriving.delete(socket);
   }
 
-  function receive(request: IncomingMessage, response: ServerResponse): void {
+  #forget(socket: Socket): void {
+    this.#all.delete(socket);
+    this.#idle.delete(socket);
+    this.#arriving.delete(socket);
+  }
+
+  #receive(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
-    const connection = connections.get(socket);
+    const connection = this.#all.get(socket);
     if (connection === undefined || !socket.writable) return;
-    idle.delete(socket);
+    this.#idle.delete(socket);
     const { waiting, current } = connection;
     const isNext = current === undefined && waiting.length === 0;
     const bytes = isChunked(request) ? CHUNKED_BYTES : REQUEST_BYTES;
-    const share = isNext ? undefined : budget.take(bytes, () => disconnect(socket));
+    const share = isNext ? undefined : this.#options.budget.take(bytes, () => disconnect(socket));
     waiting.push({ request, response, share });
-    if (isChunked(request)) limitPieces(request, response);
-    if (isNext) serveSoon(connection);
+    if (isChunked(request)) this.#limitPieces(request, response);
+    if (isNext) this.#serveSoon(connection);
     else socket.pause();
   }
 
-  function serveSoon(connection: Connection): void {
-    if (arrived.push(connection) === 1) setImmediate(serveArrived);
+  /** After a refusal, the client must not send the body: Node would parse it as the next request. */
+  #receiveExpecting(request: IncomingMessage, response: ServerResponse): void {
+    const length = Number(request.headers['content-length'] ?? 0);
+    if (length <= this.#options.bodyLimit && framingFault(request) === undefined) response.writeContinue();
+    else response.shouldKeepAlive = false;
+    this.#receive(request, response);
   }
 
-  function serveArrived(): void {
-    for (const connection of arrived.splice(0)) serveNext(connection);
+  #serveSoon(connection: Connection): void {
+    if (this.#arrived.push(connection) > 1) return;
+    setImmediate(() => {
+      for (const next of this.#arrived.splice(0)) this.#serveNext(next);
+    });
   }
 
-  function serveNext(connection: Connection): void {
+  #serveNext(connection: Connection): void {
     const { socket, waiting, error } = connection;
     // A response that closes the connection is its last one.
     if (!socket.writable) return drop(connection);
     const next = waiting.shift();
     if (next === undefined) {
       if (error) answerClientError(error, socket);
-      else idle.add(socket);
+      else this.#idle.add(socket);
       return;
     }
     const { request, response, share } = next;
     share?.release();
     connection.current = response;
-    if (mayRead(connection)) socket.resume();
+    if (this.#mayRead(connection)) socket.resume();
     if (!request.complete) {
-      arriving.add(socket);
-      request.once('end', () => arriving.delete(socket));
+      this.#arriving.add(socket);
+      request.once('end', () => this.#arriving.delete(socket));
     }
     response.once('close', () => {
       connection.current = undefined;
-      if (waiting.length > 0) serveSoon(connection);
-      else if (connections.has(socket)) serveNext(connection);
+      if (waiting.length > 0) this.#serveSoon(connection);
+      else if (this.#all.has(socket)) this.#serveNext(connection);
     });
-    serve(request, response);
+    this.#options.serve(request, response);
   }
 
-  const mayRead = (connection: Connection): boolean =>
-    !isPipelining(connection) && (pieces < MOST_PIECES || !mayBringPieces(connection));
+  #mayRead(connection: Connection): boolean {
+    return !isPipelining(connection) && (this.#pieces < MOST_PIECES || !mayBringPieces(connection));
+  }
 
   /** Refuses bodies in too many small chunks: Node makes a call and an object for each. */
-  function limitPieces(request: IncomingMessage, response: ServerResponse): void {
+  #limitPieces(request: IncomingMessage, response: ServerResponse): void {
     let count = 0;
     let bytes = 0;
     let isRefused = false;
     const push = request.push.bind(request);
     request.push = (piece: Buffer | null) => {
-      countPiece();
+      this.#countPiece();
       // After false, Node would pause and resume at each chunk.
       if (isRefused) return true;
       count += 1;
@@ -137,7 +166,7 @@ export function serveConnections(
       isRefused = true;
       // Not the socket's own method, which reads on while a body is drained.
       if (response.headersSent) Socket.prototype.destroySoon.call(request.socket);
-      else refuse(Object.assign(new Error('too many pieces'), { code: TOO_MANY_PIECES }), request.socket);
+      else this.#refuse(Object.assign(new Error('too many pieces'), { code: TOO_MANY_PIECES }), request.socket);
       return true;
     };
     // Otherwise Node would discard the body without calling push.
@@ -145,23 +174,23 @@ export function serveConnections(
   }
 
   /** One read can contain 10,000 chunks, which take 10 ms: pauses other chunked bodies until the next turn. */
-  function countPiece(): void {
-    pieces += 1;
-    if (pieces === 1) setImmediate(forgetPieces);
-    if (pieces !== MOST_PIECES) return;
-    for (const connection of connections.values()) if (mayBringPieces(connection)) connection.socket.pause();
+  #countPiece(): void {
+    this.#pieces += 1;
+    if (this.#pieces === 1) setImmediate(() => this.#forgetPieces());
+    if (this.#pieces !== MOST_PIECES) return;
+    for (const connection of this.#all.values()) if (mayBringPieces(connection)) connection.socket.pause();
   }
 
-  function forgetPieces(): void {
-    const isPaused = pieces >= MOST_PIECES;
-    pieces = 0;
+  #forgetPieces(): void {
+    const isPaused = this.#pieces >= MOST_PIECES;
+    this.#pieces = 0;
     if (!isPaused) return;
     // The `resume` listener pauses sockets again if necessary.
-    for (const { socket, error } of connections.values()) if (!error) socket.resume();
+    for (const { socket, error } of this.#all.values()) if (!error) socket.resume();
   }
 
-  function refuse(error: ClientError, socket: Duplex): void {
-    const connection = connections.get(socket);
+  #refuse(error: ClientError, socket: Duplex): void {
+    const connection = this.#all.get(socket);
     if (connection === undefined) return answerClientError(error, socket);
     if (connection.error) return;
     connection.error = error;
@@ -174,23 +203,6 @@ export function serveConnections(
     else if (last.headersSent) socket.destroy();
     else answerClientError(error, socket);
   }
-
-  /** After a refusal, the client must not send the body: Node would parse it as the next request. */
-  const receiveExpecting: RequestListener = (request, response) => {
-    const length = Number(request.headers['content-length'] ?? 0);
-    if (length <= bodyLimit && framingFault(request) === undefined) response.writeContinue();
-    else response.shouldKeepAlive = false;
-    receive(request, response);
-  };
-
-  server
-    .on('request', receive)
-    .on('checkContinue', receiveExpecting)
-    // RFC 9110, 10.1.1: a server may ignore other expectations.
-    .on('checkExpectation', receive)
-    .on('clientError', refuse)
-    .on('connect', (_, socket) => refuse(new Error('CONNECT'), socket));
-  return connections;
 }
 
 const isPipelining = ({ current, waiting }: Connection): boolean => waiting.length > (current === undefined ? 1 : 0);

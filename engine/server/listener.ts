@@ -7,9 +7,7 @@ import { codeOf } from '../files.ts';
 import type { Settings } from '../settings/settings.ts';
 import { StartError } from '../problem.ts';
 import { workerNumber } from '../process.ts';
-import { serveConnections } from './connections.ts';
-
-type Connections = ReturnType<typeof serveConnections>;
+import { Connections } from './connections.ts';
 
 /** Longer than in clients and proxies: the side that sends requests should close. */
 const KEEP_ALIVE_MS = 75_000;
@@ -24,7 +22,8 @@ const PORT_SHARING =
 
 export async function listen(serve: RequestListener, settings: Settings, budget: Budget) {
   const server = createServer(serverOptions(settings));
-  const connections = serveConnections(server, serve, mostConnections(settings), budget, settings.bodyLimit);
+  const options = { serve, most: mostConnections(settings), budget, bodyLimit: settings.bodyLimit };
+  const connections = new Connections(server, options);
   // A client may half-close its connection before the response.
   Object.assign(server, { httpAllowHalfOpen: true });
   server.listen({ port: settings.port, host: settings.host, backlog: BACKLOG, ...PORT_SHARING });
@@ -88,8 +87,7 @@ async function drain(server: Server, connections: Connections, timeout: number):
   };
   const closeIdle = (): void => {
     server.closeIdleConnections();
-    // Node does not consider connections without a request idle.
-    for (const { socket } of connections.values()) if (socket.bytesRead === 0) socket.destroy();
+    connections.closeUnused();
   };
   const timers = [setInterval(closeIdle, IDLE_CHECK_MS), setTimeout(cutOff, timeout)];
   const closed = once(server, 'close');
