@@ -169,6 +169,10 @@ describe.each([
     expect(await ownerAfter({ ...form, owner_id: null })).toBe(null);
     expect(await ownerAfter({ owner_id: owner['id'] })).toBe(owner['id']);
     expect(await ownerAfter({ ...form, owner: null })).toBe(null);
+    expect(await ownerAfter({ owner_id: owner['id'] })).toBe(owner['id']);
+    expect(await ownerAfter({ ...form, owner: { id: null } })).toBe(null);
+    expect(await ownerAfter({ owner_id: owner['id'] })).toBe(owner['id']);
+    expect(await ownerAfter({ ...form, owner: { id: null, name: 'Ann' } })).toBe(null);
     expect(await ownerAfter({ owner: { id: owner['id'] } })).toBe(owner['id']);
     expect((await ok(`POST ${at('pets')}`, { name: 'x', owner_id: owner['id'], owner: null }))['owner_id']).toBe(
       owner['id'],

@@ -51,7 +51,7 @@ export async function translated(
     for (const [key, relation] of links) {
       const { [key]: value, [relation.name]: related } = record;
       const { name } = relation.target.identifier;
-      const other = isObject(related) ? (related[name] ?? related) : related;
+      const other = isObject(related) && Object.hasOwn(related, name) ? related[name] : related;
       if (value === undefined || value === other) continue;
       // Forms change one of the two: the other is what is stored.
       const before = other === undefined ? undefined : ((await stored())[key] ?? null);
@@ -100,7 +100,10 @@ function relatedIn(value: JsonValue, relation: Relation, shown: View['relations'
   if (isPut && view === undefined) return undefined;
   const isWritten = relation.nested === 'write' && !(isPut && view && isLink(view));
   const { name } = relation.target.identifier;
-  const linkOf = (one: JsonValue): JsonValue =>
-    isObject(one) && (one[name] ?? null) !== null ? { [name]: one[name] ?? null } : one;
+  // A form that clears `owner.id` sends `{ id: null }`.
+  const linkOf = (one: JsonValue): JsonValue => {
+    const { [name]: identifier } = isObject(one) ? one : {};
+    return identifier === undefined ? one : identifier === null ? null : { [name]: identifier };
+  };
   return isWritten ? value : Array.isArray(value) ? value.map(linkOf) : linkOf(value);
 }
