@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { generatedPages } from '../../deploy/docs.ts';
 import { severities } from '../../engine/diagnostic.ts';
 import { problemKinds } from '../../engine/problem.ts';
-import { createStep, isDrop, type StepCode, stepKinds } from '../../engine/storage/migrate/steps.ts';
+import { kindOf, type StepCode, stepKinds } from '../../engine/storage/migrate/steps.ts';
 import { settingsTable } from '../../engine/settings/settings.ts';
 
 const bare = (text: string): string => text.replaceAll(/[\s-]+/g, ' ');
@@ -43,7 +43,7 @@ test('docs/reference/changes.md has every step with its mark', () => {
     return codes.split(' ').map((code) => `${mark} ${code}`);
   });
   const marked = (Object.keys(stepKinds) as StepCode[]).map((code) => {
-    const mark = isDrop({ code }) ? '-' : createStep(code, '').risk === 'safe' ? 'none' : '!';
+    const mark = kindOf({ code }).isDrop ? '-' : kindOf({ code }).risk === 'safe' ? 'none' : '!';
     return `${mark} ${code}`;
   });
   expect(told.toSorted()).toEqual(marked.toSorted());

@@ -15,7 +15,7 @@ import { mappedModel, unusedNames } from './mapping.ts';
 import { createPlan } from './plan.ts';
 import { insertSeeds, readSeeded } from './seeds.ts';
 import { servedModel } from './served.ts';
-import { isReadOtherwise, isSeed, type Plan, stepId } from './steps.ts';
+import { isSeed, kindOf, type Plan, stepId } from './steps.ts';
 
 interface HistoryPlan extends Plan {
   readonly history: History;
@@ -196,7 +196,8 @@ export async function applyPlan(
   });
   const backup = await migration.catch(named);
   // Running instances must notice before this writes values that they would misread.
-  if (!dialect.revision.inEachSnapshot && plan.steps.some(isReadOtherwise)) await sleep(2 * SCHEMA_CHECK_INTERVAL_MS);
+  if (!dialect.revision.inEachSnapshot && plan.steps.some((step) => kindOf(step).isMisread))
+    await sleep(2 * SCHEMA_CHECK_INTERVAL_MS);
   return { steps, backup, history: after };
 }
 

@@ -3,9 +3,8 @@ import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader } from '../driver.ts';
 import { type Catalogue, type Drift, nameClashes, obstaclesTo, ownIndexes, triggersOf } from './catalogue.ts';
 import {
-  isDrop,
-  isQuestion,
   isSeed,
+  kindOf,
   type MigrationStep,
   olderInstances,
   type Plan,
@@ -109,9 +108,9 @@ function stateOf(
   allowed: ReadonlySet<string>,
 ): State {
   if (affected.some(({ effect }) => effect === 'fail')) return 'blocked';
-  const isHarmless = !isDrop(step) && (!isAtStake || step.risk === 'safe');
+  const isHarmless = !kindOf(step).isDrop && (!isAtStake || step.risk === 'safe');
   if (isHarmless || allowed.has(stepId(step))) return 'ready';
-  return isQuestion(step) ? 'unclear' : 'allow';
+  return kindOf(step).isQuestion ? 'unclear' : 'allow';
 }
 
 async function findRows({ sql, fits }: RowQuery, reader: Reader): Promise<Omit<AffectedRows, keyof StepCheck>> {

@@ -4,7 +4,7 @@ import type { Dialect } from '../dialect.ts';
 import type { Driver } from '../driver.ts';
 import { foreignKeyName } from '../tables.ts';
 import { type AppliedModel, columnsIn, nameKey } from './applied.ts';
-import type { MigrationStep, Plan } from './steps.ts';
+import { kindOf, type MigrationStep, type Plan } from './steps.ts';
 import type { OtherColumn } from './task.ts';
 
 /**
@@ -164,8 +164,7 @@ export function nameClashes(
   return clashes;
 }
 
-const isTableDrop = ({ code, edits }: MigrationStep): boolean =>
-  /^drop-(type|relation)$/.test(code) && edits.length === 0;
+const isTableDrop = (step: MigrationStep): boolean => kindOf(step).isDrop === true && step.edits.length === 0;
 
 const namesMade = ({ creates, edits }: MigrationStep): readonly string[] => [
   ...creates,

@@ -39,7 +39,7 @@ import { plainTasks, type Task } from './task.ts';
 import { mappedModel, unusedNames } from './mapping.ts';
 import { unclaimed, renameQuestions } from './questions.ts';
 import { type Seeded, seedSteps } from './seeds.ts';
-import { isRename, type MigrationStep, type Plan, stepId } from './steps.ts';
+import { kindOf, type MigrationStep, type Plan, stepId } from './steps.ts';
 import {
   addedJoinStep,
   addedTypeStep,
@@ -94,7 +94,7 @@ function stepsBetween(
 ): readonly MigrationStep[] {
   // Renaming a kept part, to free its name for a new part, is no step for users.
   const isShown = (step: MigrationStep): boolean =>
-    !(isRename(step) || step.code === 'claim-key') || isNamed(step, mapped);
+    !(['named', 'renamed'].includes(kindOf(step).older ?? '') || step.code === 'claim-key') || isNamed(step, mapped);
   const steps = [
     ...joins.dropped.map((join) => droppedJoinStep(join, dialect)),
     ...dropped.map((type) => droppedTypeStep(type, dialect)),

@@ -7,100 +7,115 @@ type Risk = 'safe' | 'needsCheck' | 'destructive';
 
 type Effect = 'lose' | 'change' | 'fail';
 
+interface StepKind {
+  readonly risk: Risk;
+  /** What the step does. `{name}` and the like are filled in. */
+  readonly text: string;
+  /** How older instances react. refuse: not use the type. read: only read. named, renamed: go on (see `olderInstances`). */
+  readonly older?: 'refuse' | 'read' | 'named' | 'renamed' | undefined;
+  /** Whether it drops what the descriptors do not name, which otherwise stays. A start drops rules. */
+  readonly isDrop?: true;
+  /** Whether older statements would misread the column afterwards. */
+  readonly isMisread?: true;
+  /** Whether the operator must say what is meant. */
+  readonly isQuestion?: true;
+  /** The effect on the records that it counts, worded to follow their number; those that fail stand in the way. */
+  readonly lose?: string;
+  readonly change?: string;
+  readonly fail?: string;
+}
+
+type Traits = Partial<StepKind>;
+const safe = (text: string, traits?: Traits): StepKind => ({ risk: 'safe', text, ...traits });
+const checked = (text: string, traits?: Traits): StepKind => ({ risk: 'needsCheck', text, older: 'read', ...traits });
+const lossy = (text: string, traits?: Traits): StepKind => ({ risk: 'destructive', text, ...traits });
+const drop = (text: string, traits?: Traits): StepKind => lossy(text, { older: 'refuse', isDrop: true, ...traits });
+
 /** Documented in docs/reference/changes.md. */
 export const stepKinds = {
-  'add-type': ['safe', 'Add type {type}, in table {now}'],
-  'rename-type': ['safe', 'Rename {was} to {type}'],
-  'rename-identifier': ['safe', 'Rename the identifier of {type} from "{was}" to "{now}"'],
-  'open-type': ['safe', 'Open {type} to keys of any name'],
-  'claim-key': ['safe', 'Take the name "{name}" of {type} from open keys'],
-  'close-type': ['destructive', 'Close {type} to keys that no field names'],
-  'drop-type': ['destructive', 'Drop type {type} and its table {was}'],
-  'add-field': ['safe', 'Add {field}'],
-  'add-required-field': ['needsCheck', 'Add {field}'],
-  'rename-field': ['safe', 'Rename field "{was}" of {type} to "{name}"'],
-  'convert-field': ['safe', 'Turn {field} from {was} into {now}'],
-  'replace-field': ['needsCheck', 'Turn {field} from {was} into {now}'],
-  'narrow-field': ['needsCheck', 'Let {field} accept less: {detail}'],
-  'widen-field': ['safe', 'Let {field} accept more: {detail}'],
-  'relax-field': ['safe', 'Let {field} be null'],
-  'require-field': ['needsCheck', 'Let {field} no longer be null'],
-  'fill-field': ['destructive', 'Let {field} no longer be null'],
-  'change-default': ['safe', 'Give {field} the default {now}, not {was}'],
-  'generate-field': ['safe', 'Let the service fill in {field}: {now}'],
-  'stop-generating': ['safe', 'Let requests set {field}, which was {was}'],
-  'add-caseless': ['safe', 'Ignore case in {field}'],
-  'drop-caseless': ['safe', 'Let case count again in {field}, also where its values are unique'],
-  'drop-field': ['destructive', 'Drop {field}'],
-  'add-relation': ['safe', 'Add {relation}{detail}'],
-  'add-required-relation': ['needsCheck', 'Add {relation}'],
-  'rename-relation': ['safe', 'Rename relation "{was}" of {type} to "{name}"'],
-  'relax-relation': ['safe', 'Let {relation} be null'],
-  'require-relation': ['needsCheck', 'Let {relation} no longer be null'],
-  'share-relation': ['safe', 'Let several {detail} share {relation}'],
-  'unshare-relation': ['needsCheck', 'Let no two {detail} share {relation}'],
-  'forbid-cycles': ['needsCheck', 'Let {relation} no longer lead in circles'],
-  'allow-cycles': ['safe', 'Let {relation} lead in circles'],
-  'change-deletion': ['safe', 'On deletion, {relation}: {now}, not {was}'],
-  'drop-relation': ['destructive', 'Drop {relation}'],
-  'add-unique': ['needsCheck', 'Add a unique index over {detail} of {type}'],
-  'drop-unique': ['safe', 'Drop the unique index over {detail} of {type}'],
-  'add-index': ['safe', 'Add an index over {detail} of {type}'],
-  'drop-index': ['safe', 'Drop the index over {detail} of {type}'],
-  'add-check': ['safe', 'Add a check to {type}: {detail}'],
-  'drop-check': ['safe', 'Drop the check {detail} of {type}'],
-  'remake-indexes': ['safe', 'Rebuild the indexes of {type}'],
-  'rebuild-table': ['safe', 'Rebuild table {now}: what ALTER TABLE cannot do, in one pass over its rows'],
-  'add-seed': ['safe', 'Insert seed {detail} of {type}: seeds are tried when this is applied'],
-  'not-renamed': [
-    'destructive',
+  'add-type': safe('Add type {type}, in table {now}'),
+  'rename-type': safe('Rename {was} to {type}', { older: 'named' }),
+  'rename-identifier': safe('Rename the identifier of {type} from "{was}" to "{now}"', { older: 'renamed' }),
+  'open-type': safe('Open {type} to keys of any name'),
+  'claim-key': safe('Take the name "{name}" of {type} from open keys', {
+    fail: 'there is an open key "{name}", which cannot be taken over; remove it',
+  }),
+  'close-type': drop('Close {type} to keys that no field names', { lose: 'the open keys are lost' }),
+  'drop-type': drop('Drop type {type} and its table {was}', { lose: 'lost as a whole' }),
+  'add-field': safe('Add {field}'),
+  'add-required-field': checked('Add {field}', {
+    fail: '"{name}" would have no value; give it a default, or let it be null',
+  }),
+  'rename-field': safe('Rename field "{was}" of {type} to "{name}"', { older: 'renamed' }),
+  'convert-field': safe('Turn {field} from {was} into {now}', {
+    older: 'refuse',
+    isMisread: true,
+    fail: '"{name}" is not {detail}',
+  }),
+  'replace-field': checked('Turn {field} from {was} into {now}', {
+    older: 'refuse',
+    isMisread: true,
+    fail: '"{name}" has a value, and {was} cannot become {now}{detail}; add a field of another name, and copy the values',
+  }),
+  'narrow-field': checked('Let {field} accept less: {detail}', { fail: '"{name}" is not {detail}' }),
+  'widen-field': safe('Let {field} accept more: {detail}'),
+  'relax-field': safe('Let {field} be null', { isMisread: true }),
+  'require-field': checked('Let {field} no longer be null', {
+    fail: '"{name}" is null; give it a value, or the field a default',
+  }),
+  'fill-field': lossy('Let {field} no longer be null', {
+    older: 'read',
+    change: '"{name}" is null, and gets the default {now}',
+  }),
+  'change-default': safe('Give {field} the default {now}, not {was}'),
+  'generate-field': safe('Let the service fill in {field}: {now}'),
+  'stop-generating': safe('Let requests set {field}, which was {was}'),
+  'add-caseless': safe('Ignore case in {field}'),
+  'drop-caseless': safe('Let case count again in {field}, also where its values are unique', { older: 'refuse' }),
+  'drop-field': drop('Drop {field}', { lose: 'the value of "{name}" is lost' }),
+  'add-relation': safe('Add {relation}{detail}'),
+  'add-required-relation': checked('Add {relation}', { fail: 'there would be no "{name}"; do not require it yet' }),
+  'rename-relation': safe('Rename relation "{was}" of {type} to "{name}"', { older: 'renamed' }),
+  'relax-relation': safe('Let {relation} be null'),
+  'require-relation': checked('Let {relation} no longer be null', { fail: 'there is no "{name}"; link one' }),
+  'share-relation': safe('Let several {detail} share {relation}', { older: 'refuse' }),
+  'unshare-relation': checked('Let no two {detail} share {relation}', { fail: 'another one has the same "{name}"' }),
+  'forbid-cycles': checked('Let {relation} no longer lead in circles', {
+    fail: '"{name}" leads into a circle; unlink one record of it',
+  }),
+  'allow-cycles': safe('Let {relation} lead in circles'),
+  'change-deletion': safe('On deletion, {relation}: {now}, not {was}', { older: 'read' }),
+  'drop-relation': drop('Drop {relation}', { lose: '{detail} "{name}" is lost' }),
+  'add-unique': checked('Add a unique index over {detail} of {type}', {
+    fail: 'another one would have the same {detail}',
+  }),
+  'drop-unique': safe('Drop the unique index over {detail} of {type}'),
+  'add-index': safe('Add an index over {detail} of {type}'),
+  'drop-index': drop('Drop the index over {detail} of {type}', { older: undefined, risk: 'safe' }),
+  'add-check': safe('Add a check to {type}: {detail}', { older: 'read' }),
+  'drop-check': safe('Drop the check {detail} of {type}'),
+  'remake-indexes': safe('Rebuild the indexes of {type}'),
+  'rebuild-table': safe('Rebuild table {now}: what ALTER TABLE cannot do, in one pass over its rows'),
+  'add-seed': safe('Insert seed {detail} of {type}: seeds are tried when this is applied'),
+  'not-renamed': lossy(
     '"{was}" is gone, and {now} is new and looks the same. If it is the same, write "renamedFrom: {was}" there; this step says that it is not',
-  ],
-  'not-moved': ['destructive', '{detail}'],
-} as const satisfies Record<string, readonly [risk: Risk, description: string]>;
+    { isQuestion: true },
+  ),
+  'not-moved': lossy('{detail}', { isQuestion: true }),
+} satisfies Readonly<Record<string, StepKind>>;
 
 export type StepCode = keyof typeof stepKinds;
 
-/** The effect of a step on its `rows`, worded to follow their number: `3 records: the open keys are lost`. */
-const effects: Readonly<Partial<Record<StepCode, readonly [effect: Effect, says: string]>>> = {
-  'claim-key': ['fail', 'there is an open key "{name}", which cannot be taken over; remove it'],
-  'close-type': ['lose', 'the open keys are lost'],
-  'drop-type': ['lose', 'lost as a whole'],
-  'add-required-field': ['fail', '"{name}" would have no value; give it a default, or let it be null'],
-  'convert-field': ['fail', '"{name}" is not {detail}'],
-  'replace-field': [
-    'fail',
-    '"{name}" has a value, and {was} cannot become {now}{detail}; add a field of another name, and copy the values',
-  ],
-  'narrow-field': ['fail', '"{name}" is not {detail}'],
-  'require-field': ['fail', '"{name}" is null; give it a value, or the field a default'],
-  'fill-field': ['change', '"{name}" is null, and gets the default {now}'],
-  'drop-field': ['lose', 'the value of "{name}" is lost'],
-  'add-required-relation': ['fail', 'there would be no "{name}"; do not require it yet'],
-  'require-relation': ['fail', 'there is no "{name}"; link one'],
-  'unshare-relation': ['fail', 'another one has the same "{name}"'],
-  'forbid-cycles': ['fail', '"{name}" leads into a circle; unlink one record of it'],
-  'drop-relation': ['lose', '{detail} "{name}" is lost'],
-  'add-unique': ['fail', 'another one would have the same {detail}'],
-};
-
 type Coded = Pick<MigrationStep, 'code'>;
-/** Whether it drops what the descriptors do not name, which otherwise stays. A start drops rules. */
-export const isDrop = ({ code }: Coded): boolean => /^(drop-(?!check|unique|caseless)|close-)/.test(code);
-export const isRename = ({ code }: Coded): boolean => code.startsWith('rename-');
-export const isQuestion = ({ code }: Coded): boolean => code.startsWith('not-');
-export const isSeed = ({ code }: Coded): boolean => code === 'add-seed';
-/** Whether older statements would misread the column afterwards. */
-export const isReadOtherwise = ({ code }: Coded): boolean => /^(relax|convert|replace)-field$/.test(code);
 
-/** How older instances react. refuse: not use the type. read: only read. named: continue. */
-export function olderInstances({ code }: Coded, isOpen: boolean): 'refuse' | 'read' | 'named' | undefined {
-  // They would store the other name as an open key.
-  if (isRename({ code })) return isOpen && code !== 'rename-type' ? 'refuse' : 'named';
-  if (/^(convert-field|replace-field|share-relation)$/.test(code)) return 'refuse';
-  if ((isDrop({ code }) && code !== 'drop-index') || code === 'drop-caseless') return 'refuse';
-  const isNarrowing = /^(fill-field|add-check|change-deletion)$/.test(code) || stepKinds[code][0] === 'needsCheck';
-  return isNarrowing ? 'read' : undefined;
+export const kindOf = ({ code }: Coded): StepKind => stepKinds[code];
+
+export const isSeed = ({ code }: Coded): boolean => code === 'add-seed';
+
+/** An open type would store the other name of a part as an open key. */
+export function olderInstances(step: Coded, isOpen: boolean): 'refuse' | 'read' | 'named' | undefined {
+  const { older } = kindOf(step);
+  return older === 'renamed' ? (isOpen ? 'refuse' : 'named') : older;
 }
 
 /** Finds rows before the plan runs. Columns: `identifier`, `value`. */
@@ -156,16 +171,17 @@ export type StepParts = Partial<Pick<MigrationStep, 'rowsIn' | 'edits' | 'tasks'
 
 export function createStep(code: StepCode, type: string, parts: StepParts = {}): MigrationStep {
   const { name, rows, checks = [], edits = [], tasks = [], rowsIn, creates = [], seeds = [] } = parts;
-  const [risk, description] = stepKinds[code];
+  const { risk, text } = kindOf({ code });
   const words = { ...parts, type };
   const own = rows ? [checkOf(code, words, rows)] : [];
-  const step = { code, type, name, risk, description: filled(description, words), checks: [...own, ...checks] };
+  const step = { code, type, name, risk, description: filled(text, words), checks: [...own, ...checks] };
   return { ...step, edits, tasks, rowsIn, creates, seeds };
 }
 
 export function checkOf(code: StepCode, words: Words, rows: RowQuery): StepCheck {
-  const [effect, says] = effects[code] ?? ['lose', ''];
-  return { ...rows, effect, says: filled(says, words) };
+  const kind = kindOf({ code });
+  const effect = (['fail', 'change', 'lose'] as const).find((one) => kind[one] !== undefined) ?? 'lose';
+  return { ...rows, effect, says: filled(kind[effect] ?? '', words) };
 }
 
 function filled(text: string, words: Words): string {
