@@ -36,122 +36,142 @@ interface PagesEngine {
 /** Pages of one model differ by mount path, which clients can invent. */
 const MAX_KEPT = 50;
 
+const EXACT = { caseSensitive: true, strict: true };
+
 /** `documents`: the OpenAPI document only. `first` runs before each page. */
 export function createPages(
   options: PagesOptions,
-  { modelFor, clients, host: { cors, sendPage } }: PagesEngine,
+  engine: PagesEngine,
   ...first: readonly RequestHandler[]
 ): { readonly pages: Router; readonly documents: Router } {
-  const { title, guarded, publicUrl } = options;
-  const built = options.studio ? studioBuild() : undefined;
-  const about = { ...options, hasStudio: built !== undefined };
-  const [pages, documents] = [Router(EXACT), Router(EXACT)];
-  const textsOf = memoized((_about: object) => createCache<Promise<string>>(MAX_KEPT));
-  /** Caches each kind of page about the subject. */
-  const kept = (subject: object, kind: string, make: () => Promise<string>): Promise<string> =>
-    textsOf(subject)(kind, make);
-  const serveFile = createFileServer(sendPage);
-  const removeSlash: RequestHandler = (request, response) => {
-    const { path, url } = request;
-    const name = path.slice(0, -1).split('/').at(-1);
-    return sendPage(redirection(`../${name}${url.slice(path.length)}`), request, response);
-  };
+  const site = new Site(options, engine, first);
+  site.addReference();
+  site.addDocument('/openapi.json', 'application/json', jsonText);
+  site.addDocument('/openapi.yaml', 'application/yaml', yamlText);
+  if (options.studio) site.addStudio();
+  site.pages.use(site.documents);
+  return site;
+}
 
-  const serve = (router: Router, path: string, ...handlers: readonly RequestHandler[]): void => {
-    readOnly(router, path, ...first, ...handlers);
-    // Otherwise the pages' relative links break.
-    if (path !== '/') router.all(`${path}/`, removeSlash);
-  };
+class Site {
+  readonly pages = Router(EXACT);
+  readonly documents = Router(EXACT);
+  readonly #options: PagesOptions;
+  readonly #engine: PagesEngine;
+  readonly #first: readonly RequestHandler[];
+  readonly #built: ReturnType<typeof studioBuild>;
+  readonly #serveFile: ReturnType<typeof createFileServer>;
+  /** Pages by their subject, and then by their kind. */
+  readonly #textsOf = memoized((_subject: object) => createCache<Promise<string>>(MAX_KEPT));
 
-  const page = (
-    path: string,
-    mediaType: string,
-    textFor: (request: Request) => string | Promise<string>,
-    router = pages,
-    ...then: readonly RequestHandler[]
-  ): void =>
-    serve(router, path, ...then, async (request, response) => {
-      const text = await textFor(request);
-      if (guarded) response.vary('Authorization');
-      const vary = response.vary('Accept-Encoding').get('Vary') ?? '';
-      const headers = { 'Cache-Control': 'no-cache', 'Content-Type': mediaType, Vary: vary };
-      await sendPage(readAnswer(cacheOf(request), text, entityTag(text), headers), request, response);
+  constructor(options: PagesOptions, engine: PagesEngine, first: readonly RequestHandler[]) {
+    this.#options = options;
+    this.#engine = engine;
+    this.#first = first;
+    this.#built = options.studio ? studioBuild() : undefined;
+    this.#serveFile = createFileServer(engine.host.sendPage);
+  }
+
+  get #about() {
+    return { ...this.#options, hasStudio: this.#built !== undefined };
+  }
+
+  /** What people and agents read first. */
+  addReference(): void {
+    const { modelFor } = this.#engine;
+    const { title, guarded, publicUrl } = this.#options;
+    /** Where the client has reached the service. */
+    const addressOf = ({ protocol, headers: { host = 'localhost' }, baseUrl }: Request): string =>
+      publicUrl || `${protocol}://${host}${baseUrl}`;
+    this.#page('/', HTML, (request) => {
+      const model = modelFor(request);
+      const address = addressOf(request);
+      return this.#textsOf(model)(`/ ${address}`, async () => startPage(model, this.#about, address));
     });
+    this.#page('/llms.txt', 'text/plain; charset=utf-8', (request) =>
+      llmsText(modelFor(request), this.#about, publicUrl || request.baseUrl),
+    );
+    this.#page('/docs', HTML, () => docsPage(title, guarded));
+    this.#page('/docs/clients', HTML, (request) => guidePage(title, addressOf(request)));
+    const own = ['style.css', 'reference.css', 'reference.js', ...(guarded ? ['token.js'] : [])];
+    for (const name of [...own, ...Object.keys(ASSETS)]) {
+      const file = this.#serveFile(`pages/${name}`, 'no-cache', () => sourceOf(name));
+      this.#serve(this.pages, `/docs/${name}`, file);
+    }
+  }
 
-  /** Serves the document to the same origins as records. */
-  const document = (path: string, mediaType: string, print: (document: JsonObject) => Turns<string>): void => {
+  /** Served to the same origins as records. */
+  addDocument(path: string, mediaType: string, print: (document: JsonObject) => Turns<string>): void {
+    const { modelFor, host } = this.#engine;
     const allow: RequestHandler = (request, response, next) => {
-      response.set(cors.headersOf(request) ?? {});
-      if (cors.varies) response.vary('Origin');
+      response.set(host.cors.headersOf(request) ?? {});
+      if (host.cors.varies) response.vary('Origin');
       next();
     };
     // Preflights carry no token.
-    documents.options(path, ...first, allow, (request, response, next) => {
+    this.documents.options(path, ...this.#first, allow, (request, response, next) => {
       if (!isPreflight(request)) return next();
-      return sendPage({ status: 204, headers: {}, body: undefined }, request, response);
+      return host.sendPage({ status: 204, headers: {}, body: undefined }, request, response);
     });
     const textFor = (request: Request): Promise<string> => {
       const profile = profileIn(request.url);
       const model = modelFor(request);
-      const base = publicUrl || request.baseUrl;
-      return kept(model, `${path} ${profile} ${base}`, async () =>
-        inTurns(print(await inTurns(documentTurns(model, about, profile, base)))),
+      const base = this.#options.publicUrl || request.baseUrl;
+      return this.#textsOf(model)(`${path} ${profile} ${base}`, async () =>
+        inTurns(print(await inTurns(documentTurns(model, this.#about, profile, base)))),
       );
     };
-    page(path, mediaType, textFor, documents, allow);
-  };
+    this.#page(path, mediaType, textFor, this.documents, allow);
+  }
 
-  /** Where the client has reached the service. */
-  const addressOf = ({ protocol, headers: { host = 'localhost' }, baseUrl }: Request): string =>
-    publicUrl || `${protocol}://${host}${baseUrl}`;
-
-  page('/', HTML, (request) => {
-    const model = modelFor(request);
-    const address = addressOf(request);
-    return kept(model, `/ ${address}`, async () => startPage(model, about, address));
-  });
-  document('/openapi.json', 'application/json', jsonText);
-  document('/openapi.yaml', 'application/yaml', yamlText);
-  page('/llms.txt', 'text/plain; charset=utf-8', (request) =>
-    llmsText(modelFor(request), about, publicUrl || request.baseUrl),
-  );
-  page('/docs', HTML, () => docsPage(title, guarded));
-  page('/docs/clients', HTML, (request) => guidePage(title, addressOf(request)));
-  const files = [
-    'style.css',
-    'reference.css',
-    'reference.js',
-    ...(guarded ? ['token.js'] : []),
-    ...Object.keys(ASSETS),
-  ];
-  for (const name of files)
-    serve(
-      pages,
-      `/docs/${name}`,
-      serveFile(`pages/${name}`, 'no-cache', () => sourceOf(name)),
-    );
-  if (options.studio) {
+  addStudio(): void {
+    const { clients, host } = this.#engine;
     const demandToken: RequestHandler = (request, _, next) => next(void clients().of(request));
     const textFor = async (request: Request): Promise<string> => {
       const client = clients().of(request);
       const { model, rights, tokenName } = client;
       const { baseUrl } = request;
-      const text = await kept(client.seen(), baseUrl, async () =>
-        inTurns(jsonText(await inTurns(modelDocument(model, rights, options, baseUrl)))),
+      const text = await this.#textsOf(client.seen())(baseUrl, async () =>
+        inTurns(jsonText(await inTurns(modelDocument(model, rights, this.#options, baseUrl)))),
       );
       return `{"token":${JSON.stringify(tokenName === null ? null : { name: tokenName })},${text.slice(1)}`;
     };
-    page('/studio/model.json', 'application/json', textFor, pages, demandToken);
+    this.#page('/studio/model.json', 'application/json', textFor, this.pages, demandToken);
+    if (this.#built === undefined) return;
+    const senders = { sendPage: host.sendPage, serveFile: this.#serveFile };
+    serveStudio(this.pages, this.#options.title, this.#built, senders, ...this.#first);
+    this.pages.all('/studio/', this.#removeSlash);
   }
-  if (built !== undefined) {
-    serveStudio(pages, title, built, { sendPage, serveFile }, ...first);
-    pages.all('/studio/', removeSlash);
-  }
-  pages.use(documents);
-  return { pages, documents };
-}
 
-const EXACT = { caseSensitive: true, strict: true };
+  #page(
+    path: string,
+    mediaType: string,
+    textFor: (request: Request) => string | Promise<string>,
+    router = this.pages,
+    ...before: readonly RequestHandler[]
+  ): void {
+    this.#serve(router, path, ...before, async (request, response) => {
+      const text = await textFor(request);
+      if (this.#options.guarded) response.vary('Authorization');
+      const vary = response.vary('Accept-Encoding').get('Vary') ?? '';
+      const headers = { 'Cache-Control': 'no-cache', 'Content-Type': mediaType, Vary: vary };
+      const answer = readAnswer(cacheOf(request), text, entityTag(text), headers);
+      await this.#engine.host.sendPage(answer, request, response);
+    });
+  }
+
+  #serve(router: Router, path: string, ...handlers: readonly RequestHandler[]): void {
+    readOnly(router, path, ...this.#first, ...handlers);
+    // Otherwise the pages' relative links break.
+    if (path !== '/') router.all(`${path}/`, this.#removeSlash);
+  }
+
+  readonly #removeSlash: RequestHandler = (request, response) => {
+    const { path, url } = request;
+    const name = path.slice(0, -1).split('/').at(-1);
+    return this.#engine.host.sendPage(redirection(`../${name}${url.slice(path.length)}`), request, response);
+  };
+}
 
 const PROFILE = 'profile';
 
