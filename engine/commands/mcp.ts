@@ -9,11 +9,12 @@ import { parseTypes } from '../access/tokens.ts';
 import { inProcessCalls } from '../embed/calls.ts';
 import { type Engine, startEngine } from '../engine.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
+import { readJson } from '../json/tokenizer.ts';
 import { createAgentServer, droppedArgument } from '../mcp/tools.ts';
 import type { Granted } from '../model/rights.ts';
 import { type Settings, withoutPassword } from '../settings/settings.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
-import type { Problem } from '../problem.ts';
+import { Problem } from '../problem.ts';
 import { printError } from '../process.ts';
 import { BOOLEAN, type Command, command, refuseUnknownTypes, stopSignal, STRING } from './command.ts';
 
@@ -39,18 +40,20 @@ const withRights = command(
 
 export const mcp: Command = { usage: USAGE, run: (args) => withRights.run(withTypes(args)) };
 
+const LIMITS = { bodyDepth: 1000, bodyKeys: Infinity, bodyItems: Infinity };
+
 /** Responds to invalid lines, which the SDK skips: their sender would wait forever (JSON-RPC 2.0, 5.1). */
 async function* messages(): AsyncGenerator<Buffer> {
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
     if (line.trim() === '') continue;
     try {
-      const parsed = JSON.parse(line) as JsonObject;
+      const parsed = readJson(line, { limits: LIMITS, takesInteger: () => true }).value as JsonObject;
       parseJSONRPCMessage(parsed);
       const fault = droppedArgument(parsed);
-      if (fault === undefined) yield Buffer.from(`${line}\n`);
+      if (fault === undefined) yield Buffer.from(`${JSON.stringify(parsed)}\n`);
       else refuse(ProtocolErrorCode.InvalidParams, fault, parsed['id']);
     } catch (error) {
-      const isJson = !(error instanceof SyntaxError);
+      const isJson = !(error instanceof Problem);
       const code = isJson ? ProtocolErrorCode.InvalidRequest : ProtocolErrorCode.ParseError;
       refuse(code, `The line is not ${isJson ? 'a JSON-RPC message' : 'valid JSON'}`);
     }
