@@ -7,7 +7,7 @@ import type { Filter, Group, Path, SetCount, SetFilter, ValueFilter } from '../.
 import { countOf, operandsOf, operators, rangeOfPattern } from '../../query/operators.ts';
 import { columnType } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
-import { comparedBy, fromTables, linkTo, relatedRows, relatedTables, ROOT_ALIAS, tablesOfPath } from './views.ts';
+import { comparedBy, fromTables, linkTo, relatedRows, relatedTables, ROOT_ALIAS } from './views.ts';
 
 export interface PathSql {
   /** SQL for the stored column, and for the input of `decode`. */
@@ -105,16 +105,6 @@ function shapeOf(condition: Filter): string {
 export function sqlOf(conditions: readonly Filter[], source: JoinedTables, dialect: Dialect): SqlCondition {
   return all(conditions.map((condition) => oneCondition(condition, source, dialect)));
 }
-
-/** The tables that conditions read, beside that of the records that they are about. */
-export const tablesOfConditions = (conditions: readonly Filter[]): readonly string[] =>
-  conditions.flatMap((condition) => {
-    if ('items' in condition) return condition.items.flatMap(tablesOfConditions);
-    const { relations } = condition.path;
-    if (condition.kind === 'value') return tablesOfPath(relations);
-    const inner = 'conditions' in condition ? tablesOfConditions(condition.conditions) : [];
-    return [...tablesOfPath([...relations, condition.path.set]), ...inner];
-  });
 
 export const valuesOf = (conditions: readonly Filter[], dialect: Dialect): readonly SqlValue[] =>
   conditions.flatMap((condition) => {

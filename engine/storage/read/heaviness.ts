@@ -87,7 +87,8 @@ export function greatestIdentifier(
   return `select max(id$) from (${[...new Set(ends), ...unbounded].join(' union all ')}) as ends$`;
 }
 
-function relationsOf(filter: Filter): readonly Relation[] {
+/** The relations that a filter follows. */
+export function relationsOf(filter: Filter): readonly Relation[] {
   if ('items' in filter) return filter.items.flat().flatMap(relationsOf);
   if (filter.kind === 'value') return filter.path.relations;
   const { relations, set } = filter.path;

@@ -22,7 +22,8 @@ import {
 import type { Page, Store, Summary } from '../store.ts';
 import { valuesOf } from './conditions.ts';
 import { isHeavy, MAX_SMALL_ROWS } from './heaviness.ts';
-import { compileList, compileSummary, LONG_MARK, MAX_BRIEF_BYTES, shapeOf, shapeOfSummary } from './lists.ts';
+import { compileList, LONG_MARK, MAX_BRIEF_BYTES, shapeOf } from './lists.ts';
+import { compileSummary, shapeOfSummary } from './summaries.ts';
 import {
   createDeepLimit,
   createFindViewRows,

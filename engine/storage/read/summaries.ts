@@ -1,0 +1,125 @@
+/** Compiles statements for summaries, which depend on the query's shape, not its values. */
+import type { ColumnType } from '../../field-types/field-type.ts';
+import { integer } from '../../field-types/integer.ts';
+import type { GroupKey, Measure, Path, SummaryQuery } from '../../query/list-query.ts';
+import { columnType } from '../columns.ts';
+import { type Dialect, jsonObject, jsonOptional } from '../dialect.ts';
+import type { Statement } from '../driver.ts';
+import { createJoinedTables, type JoinedTables, shapeOfConditions, sqlOf } from './conditions.ts';
+import { greatestIdentifier, relationsOf } from './heaviness.ts';
+import { recordJson, tablesOfPath, tablesOfView } from './views.ts';
+
+interface GroupColumn {
+  readonly computed: readonly string[];
+  /** SQL for its JSON, and for ORDER BY. */
+  readonly json: string;
+  readonly ordered: string;
+}
+
+export function shapeOfSummary({ type, filters, keys, measures, order }: SummaryQuery): string {
+  const names = keys.map(({ name, shown }) => `${name} ${shown?.key ?? ''}`);
+  const terms = order.map(({ column, descending }) => `${column}${descending ? '-' : '+'}`);
+  const columns = [names, measures.map(({ name }) => name), terms].map((parts) => parts.join());
+  return `${type.statementKey}|${shapeOfConditions(filters)}|${columns.join('|')}`;
+}
+
+const typeOf = ({ field }: Path, { name }: Dialect): ColumnType =>
+  field ? columnType(field, name) : integer.columns[name];
+
+/** Groups by the compared value; of different spellings, the group shows one. */
+function keyColumn({ path, period, shown }: GroupKey, index: number, source: JoinedTables, dialect: Dialect) {
+  const [group, text] = [`k${index}$`, `s${index}$`];
+  const { stored, comparable } = source.path(path);
+  const type = typeOf(path, dialect);
+  const periodOf = period && type.periods?.[period];
+  if (periodOf)
+    return {
+      computed: [`${periodOf(stored)} as ${group}`],
+      json: jsonOptional(`'"' || ${group} || '"'`),
+      ordered: group,
+    };
+  const spelling = path.field?.caseless ? (column: string) => `min(${column})` : type.spelling;
+  if (spelling)
+    return {
+      computed: [`${comparable} as ${group}`, `${spelling(stored)} as ${text}`],
+      json: jsonOptional(type.json(text)),
+      ordered: group,
+    };
+  const json = shown
+    ? jsonOptional(
+        `(select ${recordJson(shown, 'r$', dialect)} from ${dialect.quote(shown.type.table)} as r$ where r$.${dialect.quote(shown.type.identifier.column)} = ${group})`,
+      )
+    : jsonOptional(type.json(group));
+  return { computed: [`${stored} as ${group}`], json, ordered: type.comparable(group) };
+}
+
+function measureColumn({ aggregate, path }: Measure, index: number, source: JoinedTables, dialect: Dialect) {
+  const alias = `m${index}$`;
+  const whole = integer.columns[dialect.name];
+  if (!path) return { computed: [`count(*) as ${alias}`], json: whole.json(alias), ordered: alias };
+  const { stored, comparable } = source.path(path);
+  if (aggregate === 'count')
+    return { computed: [`count(${stored}) as ${alias}`], json: whole.json(alias), ordered: alias };
+  const type = typeOf(path, dialect);
+  if (path.field?.caseless && aggregate !== 'sum') {
+    const { joined, text, folded } = dialect.spelled;
+    const computed = `${aggregate}(${joined(comparable, stored)}) as ${alias}`;
+    return { computed: [computed], json: jsonOptional(type.json(text(alias))), ordered: folded(alias) };
+  }
+  const computed = type.aggregates?.[aggregate]?.(stored) ?? `${aggregate}(${stored})`;
+  const orderOf = (aggregate === 'sum' ? type.sumOrder : undefined) ?? type.comparable;
+  return { computed: [`${computed} as ${alias}`], json: jsonOptional(type.json(alias)), ordered: orderOf(alias) };
+}
+
+/** `page`: the groups as JSON. Bound: filter values; for `page`, also limit and offset. */
+export function compileSummary(
+  query: SummaryQuery,
+  dialect: Dialect,
+): Readonly<Record<'page' | 'count' | 'greatest', Statement>> {
+  const { type, filters, keys, measures, order } = query;
+  const source = createJoinedTables(type, dialect);
+  const columns = {
+    keys: keys.map((key, index) => keyColumn(key, index, source, dialect)),
+    measures: measures.map((measure, index) => measureColumn(measure, index, source, dialect)),
+  };
+  const where = sqlOf(filters, source, dialect).sql;
+  const from = `from ${source.from} ${source.joins()}${where === '' ? '' : ` where ${where}`}`;
+  // Keys come first, as GROUP BY refers to them by number.
+  const groups = columns.keys.map(({ computed: [group = ''] }) => group);
+  const others = [
+    ...columns.keys.flatMap(({ computed }) => computed.slice(1)),
+    ...columns.measures.flatMap(({ computed }) => computed),
+  ];
+  const groupBy = groups.length === 0 ? '' : ` group by ${groups.map((_, index) => index + 1).join(', ')}`;
+  const found = `select ${[...groups, ...others].join(', ')} ${from}${groupBy}`;
+  const count = `select ${groups.length === 0 ? 'count(*)' : groups.join(', ')} ${from}${groupBy}`;
+  const ordered = [...columns.keys, ...columns.measures].map((one) => one.ordered);
+  const terms = order.map(({ column, descending }) => dialect.orderBy(ordered[column] ?? '', descending, false));
+  const orderBy = terms.length === 0 ? '' : ` order by ${terms.join(', ')}`;
+  const objectOf = (items: readonly { readonly name: string }[], shown: readonly GroupColumn[]): string =>
+    jsonObject(items.map(({ name }, index) => [name, shown[index]?.json ?? '']));
+  const parts = [
+    ['by', objectOf(keys, columns.keys)],
+    ['measures', objectOf(measures, columns.measures)],
+  ] as const;
+  const select = `select ${jsonObject(parts)} from`;
+  const tables = [
+    type.table,
+    ...tablesOfPath(filters.flatMap(relationsOf)),
+    ...[...keys, ...measures].flatMap(({ path }) => tablesOfPath(path?.relations ?? [])),
+    ...keys.flatMap(({ shown }) => (shown ? tablesOfView(shown) : [])),
+  ];
+  const statement = (sql: string): Statement => ({ sql, reads: tables });
+  return {
+    page: statement(`${select} (select * from (${found}) as groups$${orderBy} ${dialect.limit}) as page$${orderBy}`),
+    count: statement(`select count(*) from (${count}) as groups$`),
+    greatest: statement(
+      greatestIdentifier(
+        type,
+        filters,
+        [...keys, ...measures].flatMap(({ path = [] }) => path),
+        dialect.quote,
+      ),
+    ),
+  };
+}
