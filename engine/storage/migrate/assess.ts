@@ -1,7 +1,7 @@
 /** Checks a plan against the rows: which records each step affects, and whether it may run. */
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader } from '../driver.ts';
-import { type Catalogue, type Drift, nameClashes, obstaclesTo, ownIndexes, triggersOf } from './catalogue.ts';
+import { type Catalogue, type Drift, namesTwice, obstaclesTo, ownIndexes, triggersOf } from './catalogue.ts';
 import {
   isSeed,
   kindOf,
@@ -76,14 +76,14 @@ export async function assessIn(
 ): Promise<readonly Assessed[]> {
   const blockedBy = (one: Assessed, obstacles: readonly string[]): Assessed =>
     obstacles.length === 0 ? one : { ...one, state: 'blocked', obstacles };
-  const clashes = nameClashes(plan, driver.dialect);
+  const twice = namesTwice(plan.wanted, driver.dialect);
   const found = (await assess(plan, driver, driver.dialect, allowed)).map((one) =>
     one.state === 'kept'
       ? one
-      : blockedBy({ ...one, triggers: triggersOf(one.step, plan.catalogue) }, [
-          ...(clashes.get(one.step) ?? []),
-          ...obstaclesTo(one.step, plan.applied, plan.catalogue),
-        ]),
+      : blockedBy(
+          { ...one, triggers: triggersOf(one.step, plan.catalogue) },
+          obstaclesTo(one.step, plan.applied, plan.catalogue, twice),
+        ),
   );
   if (found.some(({ obstacles }) => obstacles.length > 0)) return found;
   const tasks = plan.steps.flatMap((step) => step.tasks);
@@ -93,13 +93,11 @@ export async function assessIn(
 }
 
 /** The plan for a database that does not exist. */
-export function assessNew(plan: Plan, dialect: Dialect): readonly Assessed[] {
-  const clashes = nameClashes(plan, dialect);
-  return plan.steps.map((step): Assessed => {
-    const obstacles = clashes.get(step) ?? [];
+export const assessNew = ({ steps, applied, wanted }: Plan, dialect: Dialect): readonly Assessed[] =>
+  steps.map((step): Assessed => {
+    const obstacles = obstaclesTo(step, applied, [], namesTwice(wanted, dialect));
     return { step, state: obstacles.length > 0 ? 'blocked' : 'ready', isAtStake: false, affected: [], obstacles };
   });
-}
 
 function stateOf(
   step: MigrationStep,

@@ -4,7 +4,7 @@ import type { Dialect } from '../dialect.ts';
 import type { Driver } from '../driver.ts';
 import { foreignKeyName } from '../tables.ts';
 import { type AppliedModel, columnsIn, nameKey } from './applied.ts';
-import { kindOf, type MigrationStep, type Plan } from './steps.ts';
+import { kindOf, type MigrationStep } from './steps.ts';
 import type { OtherColumn } from './task.ts';
 
 /**
@@ -123,45 +123,19 @@ export const ownIndexes = (applied: AppliedModel): ReadonlySet<string> =>
 
 /** Triggers of others that a step fires. */
 export function triggersOf({ tasks, seeds }: MigrationStep, catalogue: Catalogue): readonly string[] {
-  const updated = tasks.flatMap(({ table, updates }) => (updates && table !== undefined ? table : []));
-  const fired = [
-    ...updated.map((table) => ['update', table] as const),
-    ...seeds.flatMap((table) => [['insert', table] as const, ['update', table] as const]),
-  ];
-  const names = fired.flatMap(([event, table]) =>
-    found(catalogue, table, 'trigger').flatMap(({ name, detail }) =>
-      detail.includes(event) ? `${name} of ${table}` : [],
-    ),
-  );
-  return [...new Set(names)];
+  const updated = new Set(tasks.flatMap(({ table, updates }) => (updates && table !== undefined ? table : [])));
+  const isFired = ({ kind, table, detail }: Found): boolean =>
+    kind === 'trigger' &&
+    ((seeds.includes(table) && /insert|update/.test(detail)) || (updated.has(table) && detail.includes('update')));
+  return catalogue.filter(isFired).map(({ name, table }) => `${name} of ${table}`);
 }
 
-/** Tables and indexes share their names. PostgreSQL makes an index and a sequence for the identifier of each table. */
-export function nameClashes(
-  { steps, applied }: Pick<Plan, 'steps' | 'applied'>,
-  { locks }: Pick<Dialect, 'locks'>,
-): ReadonlyMap<MigrationStep, readonly string[]> {
-  const edits = steps.flatMap((step) => step.edits);
-  const dropped = new Set(edits.flatMap((edit) => (edit.kind === 'dropIndex' ? edit.name : [])));
-  for (const step of steps.filter(isTableDrop)) {
-    const { table, made } = ownTables(applied).find((one) => one.table === step.rowsIn) ?? { table: '', made: {} };
-    for (const name of [table, ...Object.keys(made)]) dropped.add(name);
-  }
-  const there = [...ownTables(applied).map(({ table }) => table), ...ownIndexes(applied)];
-  const taken = new Set(there.filter((name) => !dropped.has(name)).map(nameKey));
-  const clashes = new Map<MigrationStep, readonly string[]>();
-  for (const step of steps) {
-    const names = namesMade(step);
-    const twice = names.filter((name, at) => taken.has(nameKey(name)) || names.indexOf(name) < at);
-    if (twice.length > 0)
-      clashes.set(
-        step,
-        twice.map((name) => `a table or an index has the name "${name}" too: choose another "table"`),
-      );
-    const implied = locks ? step.creates.flatMap((name) => [`${name}_pkey`, `${name}_id_seq`]) : [];
-    for (const name of [...names, ...implied]) taken.add(nameKey(name));
-  }
-  return clashes;
+/** Names that several tables and indexes would have. PostgreSQL makes an index and a sequence for each table's identifier. */
+export function namesTwice(wanted: AppliedModel, { locks }: Pick<Dialect, 'locks'>): ReadonlySet<string> {
+  const names = ownTables(wanted)
+    .flatMap(({ table, made }) => [table, ...Object.keys(made), ...(locks ? [`${table}_pkey`, `${table}_id_seq`] : [])])
+    .map(nameKey);
+  return new Set(names.filter((name, at) => names.indexOf(name) < at));
 }
 
 const isTableDrop = (step: MigrationStep): boolean => kindOf(step).isDrop === true && step.edits.length === 0;
@@ -171,7 +145,12 @@ const namesMade = ({ creates, edits }: MigrationStep): readonly string[] => [
   ...edits.flatMap((edit) => (edit.kind === 'createIndex' ? edit.index.name : [])),
 ];
 
-export function obstaclesTo(step: MigrationStep, applied: AppliedModel, catalogue: Catalogue): readonly string[] {
+export function obstaclesTo(
+  step: MigrationStep,
+  applied: AppliedModel,
+  catalogue: Catalogue,
+  twice: ReadonlySet<string>,
+): readonly string[] {
   const { creates, edits, tasks, rowsIn: table = '' } = step;
   const own = new Set([...ownTables(applied).map((one) => one.table), ...ownIndexes(applied)].map(nameKey));
   const links = new Set(ownLinks(applied));
@@ -191,6 +170,9 @@ export function obstaclesTo(step: MigrationStep, applied: AppliedModel, catalogu
   const isDenied = tasks.length > 0 && table !== '' && found(catalogue, table, 'denied').length > 0;
   const schema = creates.length > 0 ? found(catalogue, '', 'denied')[0]?.name : undefined;
   const obstacles = [
+    ...namesMade(step)
+      .filter((name) => twice.has(nameKey(name)))
+      .map((name) => `a table or an index has the name "${name}" too: choose another "table"`),
     ...namesMade(step)
       .filter((name) => relations.has(nameKey(name)) && !isOwn(name))
       .map(

@@ -160,33 +160,36 @@ function mapJoins(joinTables: readonly JoinTable[], { applied, own, formers, fre
 
 /** Names of tables and columns that descriptors choose, and the database does not use: it keeps those that it has. */
 export function unusedNames({ types }: Model, mapped: Model): readonly string[] {
-  const found = new Map<object, string>();
-  const compare = (part: object, key: string, of: string, wanted: string, has: string, isUsual: boolean): void => {
-    if (wanted !== has && !isUsual && !found.has(part))
-      found.set(part, `"${key}: ${wanted}" of ${of} (it stays ${has})`);
+  const unused = new Map<string, string>();
+  const compare = (key: string, of: string, wanted: string, has = wanted): void => {
+    if (wanted !== has && !unused.has(wanted)) unused.set(wanted, `"${key}: ${wanted}" of ${of} (it stays ${has})`);
   };
   for (const type of types.values()) {
     const now = mapped.types.get(type.name);
-    if (now) compare(type, 'table', type.name, type.table, now.table, type.table === defaultTable(type.name));
-    for (const { name, link } of type.relations.values()) {
-      const other = now?.relations.get(name)?.link;
-      const of = `${type.name}.${name}`;
-      if (link.at === 'join' && other?.at === 'join') {
-        const [{ table }, { left, right }] = [link, link.table];
-        const isUsual = [left, right].some((side) => {
-          const relation = relationAt(table, side.column);
-          return relation !== undefined && joinTable(side.type.table, relation.name) === table.name;
-        });
-        compare(table, 'through', of, table.name, other.table.name, isUsual);
-      } else if (link.at !== 'join' && other && other.at !== 'join') {
-        const { reference } = link;
-        const below = reference.relation?.name;
-        const usual = below === undefined ? hiddenColumn(type.name, name) : ownColumn(below);
-        compare(reference, 'column', of, reference.column, other.reference.column, reference.column === usual);
-      }
+    if (type.table !== defaultTable(type.name)) compare('table', type.name, type.table, now?.table);
+    for (const relation of type.relations.values()) {
+      const { name, link } = relation;
+      const other = now?.relations.get(name);
+      if (!hasDefaultPlace(relation))
+        compare(
+          link.at === 'join' ? 'through' : 'column',
+          `${type.name}.${name}`,
+          placeOf(relation),
+          other && placeOf(other),
+        );
     }
   }
-  return [...found.values()];
+  return [...unused.values()];
+}
+
+const placeOf = ({ link }: Relation): string => (link.at === 'join' ? link.table.name : link.reference.column);
+
+function hasDefaultPlace(relation: Relation): boolean {
+  const { name, source, link, inverse } = relation;
+  if (link.at === 'join')
+    return [relation, inverse].some((one) => one && joinTable(one.source.table, one.name) === link.table.name);
+  const below = link.at === 'source' ? name : inverse?.name;
+  return link.reference.column === (below === undefined ? hiddenColumn(source.name, name) : ownColumn(below));
 }
 
 const tableOf = ({ types }: AppliedModel, name: string): string | undefined => types[name]?.table;
