@@ -27,7 +27,7 @@ const printed = ({ steps, kept }: Plan, dialect: Dialect): string => {
   const lines = [...steps, ...kept].flatMap((step) => [
     `${kept.includes(step) ? '-' : step.risk === 'safe' ? ' ' : '!'} ${stepId(step)}  ${step.description}`,
     ...step.checks.map(
-      ({ effect, says, sql, fits }) => `    ${effect}: ${says}${fits ? ', unless it fits' : ''}: ${cut(sql)}`,
+      ({ effect, says, sql, accepts }) => `    ${effect}: ${says}${accepts ? ', unless it fits' : ''}: ${cut(sql)}`,
     ),
     ...(kept.includes(step) ? [] : step.tasks.map(({ kind, sql }) => `    ${kind}: ${cut(sql)}`)),
   ]);

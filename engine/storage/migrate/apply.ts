@@ -186,7 +186,7 @@ export async function applyPlan(
     key: JSON.stringify([applied, wanted, tasks.map(({ sql }) => sql)]),
     own: ownIndexes(applied),
     locked: [...new Set(lossy.flatMap(({ rowsIn }) => rowsIn ?? []))].toSorted(),
-    backup: asFound.some(({ step, state, isAtStake }) => state === 'ready' && step.risk === 'destructive' && isAtStake),
+    backup: asFound.some(({ step, state, hasRows }) => state === 'ready' && step.risk === 'destructive' && hasRows),
     before: async (reader) => {
       await refuseStale(plan, reader);
       steps = await assessAgain(asFound, plan, driver, reader, allowed);
@@ -217,7 +217,7 @@ async function assessAgain(
   allowed: ReadonlySet<string>,
 ): Promise<readonly Assessed[]> {
   const isLossy = ({ step }: Assessed): boolean => step.risk === 'destructive';
-  const wasEmpty = (one: Assessed): boolean => !one.isAtStake || (isLossy(one) && one.affected.length === 0);
+  const wasEmpty = (one: Assessed): boolean => !one.hasRows || (isLossy(one) && one.affected.length === 0);
   const again = new Set(asFound.filter((one) => !dialect.locks || wasEmpty(one)).map(({ step }) => step));
   const steps = plan.steps.filter((step) => again.has(step));
   const now = await assess({ ...plan, steps, kept: [] }, reader, dialect, allowed);

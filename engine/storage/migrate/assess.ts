@@ -26,7 +26,7 @@ interface AffectedRows extends Pick<StepCheck, 'effect' | 'says'> {
 export interface Assessed {
   readonly step: MigrationStep;
   readonly state: State;
-  readonly isAtStake: boolean;
+  readonly hasRows: boolean;
   readonly affected: readonly AffectedRows[];
   readonly obstacles: readonly string[];
   readonly triggers?: readonly string[];
@@ -53,18 +53,18 @@ export async function assess(
   const unfit = new Set<string | undefined>();
   const found = new Map<StepCheck, AffectedRows>();
   // PostgreSQL cannot convert open keys that do not fit, so these are found first.
-  for (const check of checks.toSorted((one, other) => Number(!one.fits) - Number(!other.fits))) {
-    if (!check.fits && unfit.has(check.takesKeysOf)) continue;
+  for (const check of checks.toSorted((one, other) => Number(!one.accepts) - Number(!other.accepts))) {
+    if (!check.accepts && unfit.has(check.takesKeysOf)) continue;
     const rows = await findRows(check, reader);
     if (rows.count > 0) found.set(check, { effect: check.effect, says: check.says, ...rows });
-    if (rows.count > 0 && check.fits && check.takesKeysOf !== undefined) unfit.add(check.takesKeysOf);
+    if (rows.count > 0 && check.accepts && check.takesKeysOf !== undefined) unfit.add(check.takesKeysOf);
   }
   return all.map((step) => {
-    const isAtStake = filled.get(step.rowsIn) === true;
+    const hasRows = filled.get(step.rowsIn) === true;
     const affected = step.checks.flatMap((check) => found.get(check) ?? []);
-    const state = kept.has(step) ? 'kept' : stateOf(step, isAtStake, affected, allowed);
+    const state = kept.has(step) ? 'kept' : stateOf(step, hasRows, affected, allowed);
     const older = olderInstances(step, plan.model.types.get(step.type)?.open === true);
-    return { step, affected, obstacles: [], isAtStake, state, older };
+    return { step, affected, obstacles: [], hasRows, state, older };
   });
 }
 
@@ -96,23 +96,23 @@ export async function assessIn(
 export const assessNew = ({ steps, applied, wanted }: Plan, dialect: Dialect): readonly Assessed[] =>
   steps.map((step): Assessed => {
     const obstacles = obstaclesTo(step, applied, [], namesTwice(wanted, dialect));
-    return { step, state: obstacles.length > 0 ? 'blocked' : 'ready', isAtStake: false, affected: [], obstacles };
+    return { step, state: obstacles.length > 0 ? 'blocked' : 'ready', hasRows: false, affected: [], obstacles };
   });
 
 function stateOf(
   step: MigrationStep,
-  isAtStake: boolean,
+  hasRows: boolean,
   affected: readonly AffectedRows[],
   allowed: ReadonlySet<string>,
 ): State {
   if (affected.some(({ effect }) => effect === 'fail')) return 'blocked';
-  const isHarmless = !kindOf(step).isDrop && (!isAtStake || step.risk === 'safe');
+  const isHarmless = !kindOf(step).isDrop && (!hasRows || step.risk === 'safe');
   if (isHarmless || allowed.has(stepId(step))) return 'ready';
   return kindOf(step).isQuestion ? 'unclear' : 'allow';
 }
 
-async function findRows({ sql, fits }: RowQuery, reader: Reader): Promise<Omit<AffectedRows, keyof StepCheck>> {
-  if (!fits) {
+async function findRows({ sql, accepts }: RowQuery, reader: Reader): Promise<Omit<AffectedRows, keyof StepCheck>> {
+  if (!accepts) {
     const first = `select identifier, value, count(*) over () from (${sql}) as found order by identifier limit ${MAX_IDENTIFIERS}`;
     const rows = await reader.all({ sql: first }, []);
     const [[, seed = null, count = 0] = []] = rows;
@@ -126,7 +126,7 @@ async function findRows({ sql, fits }: RowQuery, reader: Reader): Promise<Omit<A
     const rows = await reader.all({ sql: page }, [last]);
     for (const [identifier = null, value = null] of rows) {
       last = Number(identifier);
-      if (!fits(String(value)) && count++ < MAX_IDENTIFIERS) identifiers.push(last);
+      if (!accepts(String(value)) && count++ < MAX_IDENTIFIERS) identifiers.push(last);
     }
     if (rows.length < PAGE) return { count, identifiers };
   }

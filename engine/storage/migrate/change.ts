@@ -157,7 +157,7 @@ function rowsUnfit(change: TypeChange, json: string, condition: string, field: F
     isNumeric ? readJson(text, { limits: NO_LIMITS, takesInteger: () => true }).value : JSON.parse(text);
   return {
     ...rowsWhere(change, condition, json),
-    fits: (text) => {
+    accepts: (text) => {
       validate ??= createAjv().compile(schema);
       return validate(read(text)) === true;
     },

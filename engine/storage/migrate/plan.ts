@@ -1,4 +1,11 @@
-/** Finds the steps from the applied model to the wanted model. */
+/**
+ * A migration moves the tables from the *applied* model, which the database remembers as plain data, to the *wanted* one.
+ * `mapping` first gives the descriptors' Model the names of tables and columns that the database has, so that a rename
+ * changes no table. `compare` matches its parts with the applied ones. What no descriptor names is *kept* until an
+ * operator allows its drop; the other differences become *steps*, each of a kind in `steps`, with the rows that it counts
+ * and the *edits* of its table, which the driver compiles to *tasks*. `assess` finds those rows and the objects of others
+ * in the way, and `apply` carries the tasks out, all or nothing. `served` is what an instance of other descriptors may do.
+ */
 import { isDeepStrictEqual } from 'node:util';
 import { fieldTypes } from '../../field-types/registry.ts';
 import {

@@ -121,8 +121,8 @@ export function olderInstances(step: Coded, isOpen: boolean): 'refuse' | 'read' 
 /** Finds rows before the plan runs. Columns: `identifier`, `value`. */
 export interface RowQuery {
   readonly sql: string;
-  /** If `value` is JSON: count only rows that do not fit. */
-  readonly fits?: (json: string) => boolean;
+  /** If `value` is JSON: count only rows that this refuses. */
+  readonly accepts?: (json: string) => boolean;
   /** The table whose open keys the check reads as values of fields. */
   readonly takesKeysOf?: string;
 }

@@ -43,10 +43,10 @@ export interface TableAlteration {
 }
 
 export interface Altered {
-  /** The tasks of each edit; empty if `together` or an earlier edit does it. */
+  /** The tasks of each edit; empty if `rebuild` or an earlier edit does it. */
   readonly each: readonly (readonly Task[])[];
   /** A rebuild that makes all edits in one pass over the rows. */
-  readonly together: readonly Task[];
+  readonly rebuild: readonly Task[];
 }
 
 /**

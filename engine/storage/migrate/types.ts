@@ -126,7 +126,7 @@ function withIndexes(change: TypeChange, steps: readonly MigrationStep[]): reado
 
 function withTasks(change: TypeChange, steps: readonly MigrationStep[]): readonly MigrationStep[] {
   const { type, before, dialect, others, fieldChanges, referenceChanges, openKeys } = change;
-  const { each, together } = dialect.alterTable({
+  const { each, rebuild } = dialect.alterTable({
     table: type.table,
     identifier: type.identifier.column,
     edits: steps.flatMap(({ edits }) => edits),
@@ -146,9 +146,9 @@ function withTasks(change: TypeChange, steps: readonly MigrationStep[]): readonl
     ...step,
     tasks: [...step.tasks, ...each.slice(at, (at += step.edits.length)).flat()],
   }));
-  return together.length === 0
+  return rebuild.length === 0
     ? compiled
-    : [...compiled, change.step('rebuild-table', { now: type.table, tasks: together })];
+    : [...compiled, change.step('rebuild-table', { now: type.table, tasks: rebuild })];
 }
 
 function referenceSteps(change: TypeChange, { after, before, column }: ReferenceChange): readonly MigrationStep[] {

@@ -22,7 +22,7 @@ export const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
 export function alterTable(alteration: TableAlteration, dialect: Dialect): Altered {
   const alterer = new TableAlterer(alteration, dialect);
-  return { each: alteration.edits.map((edit) => alterer.tasksOf(edit)), together: [] };
+  return { each: alteration.edits.map((edit) => alterer.tasksOf(edit)), rebuild: [] };
 }
 
 class TableAlterer {

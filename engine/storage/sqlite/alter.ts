@@ -35,7 +35,7 @@ function references({ reference }: Column, { quote }: Dialect): string {
 }
 
 /** Follows sqlite.org/lang_altertable.html, section 7. The sequence continues, so identifiers are never reused. */
-function rebuild(
+function rebuilding(
   { table, identifier, columns: sources, create, indexes, others }: TableAlteration,
   dialect: Dialect,
 ): readonly Task[] {
@@ -71,10 +71,10 @@ function rebuild(
 export function alterTable(alteration: TableAlteration, dialect: Dialect): Altered {
   const { edits, table } = alteration;
   const statements = edits.map((edit) => statementOf(edit, alteration, dialect));
-  if (statements.includes(undefined)) return { each: edits.map(() => []), together: rebuild(alteration, dialect) };
+  if (statements.includes(undefined)) return { each: edits.map(() => []), rebuild: rebuilding(alteration, dialect) };
   const each = edits.map((edit, at): readonly Task[] => {
     const task = { kind: KINDS[edit.kind] ?? 'define', table, sql: statements[at] ?? '' };
     return [edit.kind === 'dropColumn' ? { ...task, drops: edit.name } : task];
   });
-  return { each, together: [] };
+  return { each, rebuild: [] };
 }
