@@ -24,17 +24,17 @@ interface Waiting extends Work {
   readonly refuse: (reason: Error) => void;
 }
 
-export function createAdmission({ most, shared, waitMs }: Slots, onWait?: OnWait) {
+export function createAdmission({ limits, shared, waitMs }: Slots, onWait?: OnWait) {
   const taken = new Set<Work>();
   const busy: Record<Kind, number> = { read: 0, scan: 0, write: 0, stream: 0, slowList: 0 };
   const queue: Waiting[] = [];
   let closed = false;
 
   function isFree({ kind, row }: Work): boolean {
-    if (busy[kind] >= (most[kind] ?? Infinity)) return false;
-    for (const { kinds, most: all } of shared)
-      if (kinds.includes(kind) && kinds.reduce((sum, one) => sum + busy[one], 0) >= all) return false;
-    if (row === undefined || most.write === undefined) return true;
+    if (busy[kind] >= (limits[kind] ?? Infinity)) return false;
+    for (const { kinds, limit } of shared)
+      if (kinds.includes(kind) && kinds.reduce((sum, one) => sum + busy[one], 0) >= limit) return false;
+    if (row === undefined || limits.write === undefined) return true;
     return [...taken].filter((work) => work.row === row).length < MAX_WRITES_PER_ROW;
   }
 

@@ -164,10 +164,10 @@ export interface Driver extends Reader, Migrating {
 /** `slowList`: taken beside `stream` for a heavy list, whose slots drivers may share with `scan`. */
 export type Kind = 'read' | 'scan' | 'write' | 'stream' | 'slowList';
 
-/** The maximum of each kind at a time (no `most`: any number), and how many milliseconds it may wait. */
+/** The maximum of each kind at a time (none: any number), and how many milliseconds it may wait. */
 export interface Slots {
-  readonly most: { readonly [kind in Kind]?: number };
-  readonly shared: readonly { readonly kinds: readonly Kind[]; readonly most: number }[];
+  readonly limits: { readonly [kind in Kind]?: number };
+  readonly shared: readonly { readonly kinds: readonly Kind[]; readonly limit: number }[];
   readonly waitMs: (kind: Kind) => number;
 }
 

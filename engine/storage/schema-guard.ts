@@ -56,9 +56,9 @@ export function createSchemaGuard(
     });
     if (mapped === undefined) return;
     const before = [unusable, readOnly];
-    const { model, misfits } = servedModel(mapped, tables);
+    const { model, incompatible } = servedModel(mapped, tables);
     const tablesThat = (isReadable: boolean): ReadonlySet<string> =>
-      new Set(misfits.flatMap((misfit) => (misfit.isReadable === isReadable ? misfit.table : [])));
+      new Set(incompatible.flatMap((one) => (one.isReadable === isReadable ? one.table : [])));
     [known, served, unusable, readOnly] = [now, model, tablesThat(false), tablesThat(true)];
     atStart ??= tables;
     isSame = isDeepStrictEqual(atStart, tables);

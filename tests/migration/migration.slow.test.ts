@@ -122,8 +122,8 @@ async function olderOutcome(project: Project, before: Scenario['before'], after:
   try {
     const { model: mapped, applied } = await planFor(model, driver);
     const served = servedModel(mapped, applied);
-    if (served.misfits.some(({ isReadable }) => !isReadable)) return 'refuse';
-    return served.misfits.length > 0 ? 'read' : undefined;
+    if (served.incompatible.some(({ isReadable }) => !isReadable)) return 'refuse';
+    return served.incompatible.length > 0 ? 'read' : undefined;
   } finally {
     await driver.close();
   }

@@ -89,10 +89,10 @@ export function ownView(
   { state, applied, last, own }: History,
   missing: readonly string[] = [],
 ): Pick<PreparedTables, 'model' | 'mapped'> {
-  const { model: served, misfits } = servedModel(mapped, applied);
+  const { model: served, incompatible } = servedModel(mapped, applied);
   const unfit = [
     ...missing.map((table) => `  ${table}: there is no such table`),
-    ...misfits.flatMap(({ table, says, isReadable }) => (isReadable ? [] : [`  ${table}: ${says}`])),
+    ...incompatible.flatMap(({ table, says, isReadable }) => (isReadable ? [] : [`  ${table}: ${says}`])),
   ];
   if (unfit.length === 0) return { model: served, mapped };
   const [reason, cure] =

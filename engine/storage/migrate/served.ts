@@ -9,7 +9,7 @@ import { type AppliedModel, type AppliedReference, identifierNameOf } from './ap
 import { columnsBefore, compare, isLimiting, memberAt, type NamedField, type TypePair } from './compare.ts';
 import { isNeeded, unnamedField } from './plan.ts';
 
-interface Misfit {
+interface IncompatibleTable {
   readonly table: string;
   readonly says: string;
   readonly isReadable: boolean;
@@ -18,11 +18,11 @@ interface Misfit {
 export function servedModel(
   model: Model,
   found: AppliedModel,
-): { readonly model: Model; readonly misfits: readonly Misfit[] } {
-  const misfits: Misfit[] = [];
+): { readonly model: Model; readonly incompatible: readonly IncompatibleTable[] } {
+  const incompatible: IncompatibleTable[] = [];
   const revisions = new Map<object, object>();
-  const unusable = (table: string, says: string): void => void misfits.push({ table, says, isReadable: false });
-  const narrower = (table: string, says: string): void => void misfits.push({ table, says, isReadable: true });
+  const unusable = (table: string, says: string): void => void incompatible.push({ table, says, isReadable: false });
+  const narrower = (table: string, says: string): void => void incompatible.push({ table, says, isReadable: true });
   const revise = (part: object, revision: object): void =>
     void revisions.set(part, { ...revisions.get(part), ...revision });
   const tableOf = (type: string): string | undefined => found.types[type]?.table;
@@ -109,7 +109,7 @@ export function servedModel(
     if (!isDeepStrictEqual(sides, own)) unusable(after.name, 'it connects other tables');
   }
   for (const { name } of joins.added) unusable(name, 'there is no such table');
-  return { model: revisions.size > 0 ? revised(model, revisions) : model, misfits };
+  return { model: revisions.size > 0 ? revised(model, revisions) : model, incompatible };
 }
 
 /** Adds newer fields to an open type, whose clients know them as open keys. */

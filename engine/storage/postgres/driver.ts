@@ -119,15 +119,15 @@ function driverOf(address: PostgresAddress, options: DriverOptions, onLost?: () 
     ...autocommit(requests),
     mostCounted: Infinity,
     slots: {
-      most: {
+      limits: {
         read: pool,
         scan: Math.max(1, Math.floor(pool * SEARCH_SHARE)),
         write: Math.max(1, long - 1),
         stream: maxStreams,
       },
       shared: [
-        { kinds: ['read', 'scan', 'write'], most: pool },
-        { kinds: ['scan', 'write'], most: long },
+        { kinds: ['read', 'scan', 'write'], limit: pool },
+        { kinds: ['scan', 'write'], limit: long },
       ],
       waitMs: (kind) => (kind === 'write' ? Math.max(ACQUIRE_TIMEOUT_MS, lockTimeout) : ACQUIRE_TIMEOUT_MS),
     },

@@ -70,8 +70,8 @@ export function openSqlite(
     mostCounted: MAX_COUNTED_ROWS,
     // Only searches and lists need slots: reads do not wait, and writes share transactions.
     slots: {
-      most: { stream: maxStreams, slowList: MAX_READERS - 1 },
-      shared: [{ kinds: ['scan', 'slowList'], most: MAX_READERS }],
+      limits: { stream: maxStreams, slowList: MAX_READERS - 1 },
+      shared: [{ kinds: ['scan', 'slowList'], limit: MAX_READERS }],
       waitMs: (kind) => (kind === 'stream' ? BUSY_TIMEOUT_MS : statementTimeout),
     },
     read: (work) => work(reader),
