@@ -4,14 +4,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export interface Caller {
   readonly isGone: boolean;
   readonly origin: string;
-  readonly most: number;
+  /** Bytes of the largest page. */
+  readonly pageBytes: number;
   /** Reserves memory; throws like `Budget.take`. */
   take(bytes: number): void;
   /** Starts a savepoint; the returned function releases what was reserved since. */
-  drawing?(): () => void;
-  /** The position in the database's log that the client has seen. */
+  savepoint?(): () => void;
+  /** The position in the database's log that the client has seen; its writes advance it. */
   readonly position?: string | undefined;
-  wrote?(position: string): void;
+  advance?(position: string): void;
   /** Calls the listener when the client disconnects, at once if it has. Returns a function that stops listening. */
   onGone(listener: () => void): () => void;
 }
@@ -25,7 +26,7 @@ export interface Position {
 export const NO_CLIENT: Caller = Object.freeze({
   isGone: false,
   origin: '',
-  most: Infinity,
+  pageBytes: Infinity,
   take: () => undefined,
   onGone: () => () => undefined,
 });

@@ -42,11 +42,11 @@ export const isChunked = ({ headers }: IncomingMessage): boolean => headers['tra
 /** Bytes of a page: reading it blocks all other clients. */
 const MAX_PAGE = 16 * 1024 ** 2;
 
-type Client = Pick<Caller, 'most' | 'isGone' | 'origin' | 'onGone'>;
+type Client = Pick<Caller, 'pageBytes' | 'isGone' | 'origin' | 'onGone'>;
 
 /** A client is gone when its connection is closed. */
 export class HttpClient implements Client {
-  readonly most = MAX_PAGE;
+  readonly pageBytes = MAX_PAGE;
   readonly #response: ServerResponse;
   readonly #addressOf: AddressOf;
 
@@ -72,7 +72,7 @@ export class HttpClient implements Client {
 
 /** Charges a client's work to the memory budget. A class, since accessors of literals are slow. */
 export class BudgetCaller implements Caller {
-  readonly most: number;
+  readonly pageBytes: number;
   readonly #budget: Budget;
   readonly #client: Client;
   readonly #seen: Position;
@@ -80,7 +80,7 @@ export class BudgetCaller implements Caller {
 
   /** `seen`: the position in the database's log, which writes advance. */
   constructor(budget: Budget, seen: Position, client: Client) {
-    this.most = Math.min(client.most, budget.limit / 8);
+    this.pageBytes = Math.min(client.pageBytes, budget.limit / 8);
     this.#budget = budget;
     this.#client = client;
     this.#seen = seen;
@@ -102,7 +102,7 @@ export class BudgetCaller implements Caller {
     return this.#seen.last;
   }
 
-  wrote(position: string): void {
+  advance(position: string): void {
     this.#seen.last = position;
   }
 
@@ -111,7 +111,7 @@ export class BudgetCaller implements Caller {
     this.#share.grow(bytes);
   }
 
-  drawing(): () => void {
+  savepoint(): () => void {
     const before = this.#share?.bytes ?? 0;
     return () => this.#share?.shrink(before);
   }
@@ -169,7 +169,7 @@ const applying = (...names: readonly string[]): HeaderMap =>
 
 /** `return=minimal`: return no record. `isLimited`: throws without `max-affected=N`, the most records to delete or unlink. */
 export function writePreferences(header: PreferHeader, isLimited: boolean) {
-  if (header === undefined && !isLimited) return { minimal: false, most: 0, applied: {} };
+  if (header === undefined && !isLimited) return { minimal: false, maxAffected: 0, applied: {} };
   const known = preferencesIn(header);
   const value = ['minimal', 'representation'].find((one) => one === known.get('return'));
   const most = known.get('max-affected');
@@ -180,7 +180,7 @@ export function writePreferences(header: PreferHeader, isLimited: boolean) {
   }
   const limit = isLimited ? [`max-affected=${Number(most)}`] : [];
   const applied = applying(...limit, ...(value === undefined ? [] : [`return=${value}`]));
-  return { minimal: value === 'minimal', most: isLimited ? Number(most) : 0, applied };
+  return { minimal: value === 'minimal', maxAffected: isLimited ? Number(most) : 0, applied };
 }
 
 /** How to count a list. `Preference-Applied` always names estimates, so that no client takes one for exact. */

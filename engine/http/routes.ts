@@ -67,7 +67,7 @@ function writing<Q>(
     const query = parseQuery(target.query);
     const parsed = taken ? bodyIn(exchange, content, taken.shape, service) : bodies.NO_BODY;
     const body = (taken && (await service.translate?.(parsed, exchange))) ?? parsed;
-    const { minimal, most: maxAffected, applied } = requests.writePreferences(request.headers.prefer, isLimited);
+    const { minimal, maxAffected, applied } = requests.writePreferences(request.headers.prefer, isLimited);
     const preconditions = requests.preconditionsOf(request);
     // Clients of dialects cannot send entity tags.
     const ifMatch = service.translate && kind === 'item' ? '*' : undefined;

@@ -14,7 +14,7 @@ export function leaving(origin = 'somewhere'): LeavingCaller {
   const watched = new Promise<void>((resolve) => (watch = resolve));
   let isGone = false;
   return {
-    most: Infinity,
+    pageBytes: Infinity,
     take: () => undefined,
     origin,
     watched,

@@ -128,7 +128,7 @@ export class PostgresConnection {
     if (!this.#options.positions) return;
     const { rows } = await this.#ask(POSITION, [], true).catch(() => NOTHING);
     const position = rows[0]?.[0];
-    if (typeof position === 'string') for (const caller of callers) caller.wrote?.(position);
+    if (typeof position === 'string') for (const caller of callers) caller.advance?.(position);
   }
 
   /** Throws if a statement of the transaction failed or the tables have another revision. */

@@ -127,7 +127,7 @@ function holding(caller: Caller): OnPiece {
   let charged = 0;
   return (piece) => {
     const longest = piece.reduce((most, { length }) => Math.max(most, length), 0);
-    const held = Math.min(COPIES_OF_RECORD * longest, 2 * caller.most);
+    const held = Math.min(COPIES_OF_RECORD * longest, 2 * caller.pageBytes);
     if (held > charged) caller.take(held - charged);
     charged = Math.max(charged, held);
   };

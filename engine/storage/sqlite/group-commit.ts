@@ -62,7 +62,7 @@ export function createGroupCommit(connection: SqliteConnection, refresh: () => v
       const run = async (): Promise<void> => {
         if (caller?.isGone === true) throw new CallerGone();
         giveBack?.();
-        giveBack = caller?.drawing?.();
+        giveBack = caller?.savepoint?.();
         let isOver = false;
         try {
           result = await work(writerUntil(() => isOver));
