@@ -156,7 +156,7 @@ const heldAs = ({ dialect }: WriteSession, member: Field | Relation, value: SqlV
   value === null || 'link' in member ? value : heldOperand(member, dialect, value);
 
 /** A record with unique values that another record will get. */
-export interface Holder {
+interface Holder {
   readonly node: Node;
   readonly columns: readonly string[];
 }

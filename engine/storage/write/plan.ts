@@ -7,7 +7,7 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import { rawObject } from '../../json/raw.ts';
 import { type JoinTable, OPEN_COLUMN, type RecordType, type Reference } from '../../model/model.ts';
 import type { Problem } from '../../problem.ts';
-import { foldedText, stampValues, withFolded } from '../columns.ts';
+import { type Column, foldedText, stampValues, withFolded } from '../columns.ts';
 import type { Row } from '../driver.ts';
 import { type Cascade, type Deletion, isIn, type Refusal, tooManyRows, type Unlinked, walkCascade } from './cascade.ts';
 import { exchangeConflict, freeColumn, freeValue, holdersAmong } from './conflicts.ts';
@@ -369,8 +369,10 @@ type ColumnValue = readonly [column: string, value: SqlValue | Node];
 
 /** Inserts follow the records that they refer to; whatever takes a unique value follows its holder. */
 async function inOrder(session: WriteSession, changed: readonly Node[]): Promise<readonly Step[]> {
-  const holders = changed.length + session.made.length > 1 ? holdersAmong(session, changed) : undefined;
-  const steps: (() => Promise<Step>)[] = [];
+  if (changed.length + session.made.length < 2) return [...session.made, ...changed].flatMap((node) => stepsOf(node));
+  const holders = holdersAmong(session, changed);
+  const steps: Step[] = [];
+  const freed: { readonly at: number; readonly node: Node; readonly column: Column }[] = [];
   const [begun, done] = [new Set<Node>(), new Set<Node>()];
   const parked = new Map<Node, readonly string[]>();
 
@@ -379,21 +381,17 @@ async function inOrder(session: WriteSession, changed: readonly Node[]): Promise
     if (begun.has(node)) return;
     begun.add(node);
     for (const { value } of node.assigned.values()) if (isNode(value)) yield value;
-    for (const { node: holder, columns } of holders?.(node) ?? []) {
+    for (const { node: holder, columns } of holders(node)) {
       if (!linksNew(holder)) yield holder;
       if (done.has(holder)) continue;
       const column = freeColumn(holder, columns);
       if (!column) throw exchangeConflict(session, node, holder, columns);
-      steps.push(async () => ({ node: holder, changes: [[column.name, await freeValue(session, holder, column)]] }));
+      freed.push({ at: steps.length, node: holder, column });
+      steps.push({ node: holder, changes: [] });
       parked.set(holder, [...(parked.get(holder) ?? []), column.name]);
     }
     done.add(node);
-    const again = parked.get(node) ?? [];
-    // Links that become null are cut before.
-    const changes = node.stored
-      ? changesOf(node, again).filter(([name, value]) => value !== null || again.includes(name) || !linkAt(node, name))
-      : [];
-    if (!node.stored || changes.length > 0) steps.push(async () => ({ node, changes }));
+    steps.push(...stepsOf(node, parked.get(node)));
   }
 
   // New records get identifiers in body order.
@@ -405,7 +403,18 @@ async function inOrder(session: WriteSession, changed: readonly Node[]): Promise
       else stack.push(visit(value));
     }
   }
-  return Promise.all(steps.map((step) => step()));
+  for (const { at, node, column } of freed)
+    steps[at] = { node, changes: [[column.name, await freeValue(session, node, column)]] };
+  return steps;
+}
+
+/** `again`: columns that hold a placeholder. Links that become null are cut before. */
+function stepsOf(node: Node, again: readonly string[] = []): readonly Step[] {
+  if (!node.stored) return [{ node, changes: [] }];
+  const changes = changesOf(node, again).filter(
+    ([name, value]) => value !== null || again.includes(name) || !linkAt(node, name),
+  );
+  return changes.length > 0 ? [{ node, changes }] : [];
 }
 
 const linksNew = ({ assigned }: Node): boolean => [...assigned.values()].some(({ value }) => isNode(value));

@@ -87,7 +87,7 @@ export function notFound({ type }: View, identifier: number): never {
   throw new Problem('record-not-found', `There is no ${type.name} ${identifier}`);
 }
 
-export function rowIn({
+function rowIn({
   view,
   items,
 }: Pick<WriteRequest, 'view'> & { readonly items: readonly object[] }): string | undefined {

@@ -30,8 +30,8 @@ import type { Tables, WriteTable } from './tables.ts';
 export interface Node {
   readonly type: RecordType;
   readonly table: WriteTable;
-  /** undefined until the insert, unless the client gave one. */
-  identifier: number | undefined;
+  /** undefined for a new record, unless the client gave one. */
+  readonly identifier: number | undefined;
   /** `unread`: foreign keys check that the record exists. */
   readonly stored: Row | 'unread' | undefined;
   /** The body names it but it does not exist, or it is new within such a record. */
@@ -270,8 +270,6 @@ export const isNode = (value: SqlValue | Node): value is Node => typeof value ==
 
 /** The identifier of a linked record; undefined until its insert. */
 const plain = (value: SqlValue | Node): SqlValue | undefined => (isNode(value) ? value.identifier : value);
-
-export const boundValue = (value: SqlValue | Node): SqlValue => (isNode(value) ? (value.identifier ?? null) : value);
 
 export function isReplaced(node: Node, column: string): boolean {
   const assigned = node.assigned.get(column);
