@@ -69,7 +69,8 @@ export function createPlan(
 ): Plan {
   const mapped = mappedModel(model, applied, own?.applied, allowedDrops);
   const asked = compare(applied, mapped);
-  const kept = keptModel(asked, mapped, dialect, allowedDrops);
+  const changes = new Map(asked.types.map((pair) => [pair.type, changeOf(pair, dialect)]));
+  const kept = keptModel(asked, mapped, changes, dialect, allowedDrops);
   const wanted = appliedModel(kept.tables, dialect);
   const isSame = isDeepStrictEqual([applied.types, applied.joins], [wanted.types, wanted.joins]);
   const known = new Set(applied.kept);
@@ -81,7 +82,7 @@ export function createPlan(
   const steps = [
     ...questions.filter((step) => !known.has(stepId(step))),
     ...(isSame ? [] : stepsBetween(applied, compare(applied, kept.tables), mapped, dialect, catalogue)),
-    ...seedSteps(asked, mapped, dialect, seeded),
+    ...seedSteps(changes, mapped, dialect, seeded),
   ];
   const stays = [...kept.steps, ...left.filter(({ lasts }) => lasts).map(({ step }) => step)].map(stepId);
   const remembered = stays.length > 0 ? { ...wanted, kept: stays } : wanted;
@@ -148,6 +149,7 @@ type TypeDraft = Draft<RecordType>;
 function keptModel(
   asked: Comparison,
   model: Model,
+  changes: ReadonlyMap<RecordType, TypeChange>,
   dialect: Dialect,
   allowedDrops: ReadonlySet<string>,
 ): { readonly tables: Model; readonly steps: readonly MigrationStep[] } {
@@ -162,7 +164,7 @@ function keptModel(
   const joinTables = [...model.joinTables];
   const kept = asked.types.map((pair) => {
     const type = types.get(pair.type.name) ?? copied(pair.type);
-    return { pair, type, change: changeOf(pair, dialect) as TypeChange | undefined };
+    return { pair, type, change: changes.get(pair.type) };
   });
   for (const before of asked.dropped) {
     if (!stays(droppedTypeStep(before, dialect))) continue;

@@ -16,8 +16,7 @@ import { createReads } from '../read/reads.ts';
 import { METADATA } from '../tables.ts';
 import type { Clock } from '../columns.ts';
 import { createWrites } from '../write/writes.ts';
-import { changeOf, rowsWhere, type TypeChange, valueAfter } from './change.ts';
-import type { Comparison } from './compare.ts';
+import { rowsWhere, type TypeChange, valueAfter } from './change.ts';
 import { createStep, type MigrationStep, type StepCheck } from './steps.ts';
 
 export type Seeded = ReadonlyMap<string, ReadonlySet<number>>;
@@ -33,12 +32,11 @@ const pendingSeeds = ({ seed, identifier }: RecordType, done: ReadonlySet<number
 const SHOWN = 10;
 
 export function seedSteps(
-  { types }: Comparison,
+  changes: ReadonlyMap<RecordType, TypeChange>,
   model: Model,
   dialect: Dialect,
   seeded: Seeded,
 ): readonly MigrationStep[] {
-  const changes = new Map(types.map((pair) => [pair.type, changeOf(pair, dialect)]));
   const pending = [...model.types.values()].map((type) => {
     const done = seeded.get(changes.get(type)?.before.name ?? type.name);
     return pendingSeeds(type, done).map((item) => mentionOf(type, item));

@@ -53,9 +53,7 @@ class TableAlterer {
     return generatedName(`${ENGINE_PREFIX}new`, String(this.#names), this.#table);
   }
 
-  #taskOf(kind: Task['kind'], sql: string): Task {
-    return { kind, table: this.#table, sql };
-  }
+  readonly #taskOf = (kind: Task['kind'], sql: string): Task => ({ kind, table: this.#table, sql });
 
   #columnUntilSwitch(source: ColumnSource): NewColumn {
     const { column, value, from, isRetyped } = source;
@@ -96,16 +94,11 @@ class TableAlterer {
     ];
   }
 
-  #alterColumn({ name }: Column, words: string): Task {
-    return this.#taskOf('settle', `${this.#alter} alter column ${quote(name)} ${words}`);
-  }
+  readonly #alterColumn = ({ name }: Column, words: string): Task =>
+    this.#taskOf('settle', `${this.#alter} alter column ${quote(name)} ${words}`);
 
-  #changeDefault(column: Column): Task {
-    return this.#alterColumn(
-      column,
-      column.default === null ? 'drop default' : `set default ${literal(column.default)}`,
-    );
-  }
+  readonly #changeDefault = (column: Column): Task =>
+    this.#alterColumn(column, column.default === null ? 'drop default' : `set default ${literal(column.default)}`);
 
   /** Finds the check by its column: its name may have given way to another. */
   #withoutCheck(column: string): Task {
@@ -119,9 +112,8 @@ class TableAlterer {
     return this.#taskOf('define', sql);
   }
 
-  #withoutLink({ name }: Column): Task {
-    return this.#taskOf('define', `${this.#alter} drop constraint ${quote(foreignKeyName(this.#table, name))}`);
-  }
+  readonly #withoutLink = ({ name }: Column): Task =>
+    this.#taskOf('define', `${this.#alter} drop constraint ${quote(foreignKeyName(this.#table, name))}`);
 
   /** With a check validated while clients write, SET NOT NULL skips its scan. */
   #checked(condition: string): { readonly check: string; readonly tasks: readonly Task[] } {
@@ -209,12 +201,10 @@ class TableAlterer {
     ];
   }
 
-  #droppedColumn(name: string): Task {
-    return {
-      ...this.#taskOf('define', `${this.#alter} drop column ${quote(name)}`),
-      drops: name,
-    };
-  }
+  readonly #droppedColumn = (name: string): Task => ({
+    ...this.#taskOf('define', `${this.#alter} drop column ${quote(name)}`),
+    drops: name,
+  });
 
   #newIndex(index: TableIndex): readonly Task[] {
     const builds = this.#hiddenName();
