@@ -9,6 +9,7 @@ import { exchange, type Exchanged } from '../support/exchange.ts';
 import { until } from '../support/leaving.ts';
 import { promtoolIsSilent } from '../support/promtool.ts';
 import { onSqlite } from '../support/only.ts';
+import { raw } from '../support/raw.ts';
 import { startTestServer, useServer } from '../support/server.ts';
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 
@@ -53,6 +54,17 @@ describe('a service with figures', () => {
     ['HEAD /health/ready', 200, ''],
   ])('%s', async (title, status, text) => {
     expect(await exchange(server.url, title)).toMatchObject({ status, text });
+  });
+
+  test('counts the problems of pages and of ambiguous requests under their codes', async () => {
+    await exchange(server.url, 'POST /docs');
+    await raw(server.url, 'GET /api/memos HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n');
+    const counted = (status: number, problem: string): string =>
+      `records_http_requests_total{type="",operation="",status="${status}",problem="${problem}"} 1`;
+    await until(async () => {
+      const { text } = await exchange(server.url, 'GET /metrics');
+      return text.includes(counted(405, 'method-not-allowed')) && text.includes(counted(400, 'bad-request'));
+    });
   });
 
   test('counts requests by type, operation and status, and times them and their statements', async () => {
