@@ -69,7 +69,8 @@ function compileView(view: View, dialect: Dialect, most: ShownLimits) {
   };
 }
 
-export function createReads(driver: Driver): Reads {
+/** What the reads of one database are compiled to, each once. */
+function createCompiled(driver: Driver) {
   const { dialect } = driver;
   const isSqlite = driver.mostCounted < Infinity;
   const views = createShapeCache((view: View) => compileView(view, dialect, SHOWN_LIMITS));
@@ -97,8 +98,197 @@ export function createReads(driver: Driver): Reads {
       isHeavy: isHeavy(query),
     };
   });
-  type BoundList = ReturnType<typeof boundOf>;
+  const summaryOf = (query: SummaryQuery) => summaries(shapeOfSummary(query), query);
+  return { dialect, isSqlite, viewOf, quickViewOf, boundOf, summaryOf };
+}
 
+type Compiled = ReturnType<typeof createCompiled>;
+type BoundList = ReturnType<Compiled['boundOf']>;
+
+async function readRecord(
+  { record: statement, limit }: ReturnType<Compiled['viewOf']>,
+  reader: Reader,
+  view: View,
+  identifier: number,
+  caller: Caller,
+): Promise<string | undefined> {
+  await limit?.(reader, view, [identifier]);
+  return answered(view, await reader.value(statement, [identifier]), caller);
+}
+
+async function readRecords(
+  { some, limitOfSome }: ReturnType<Compiled['viewOf']>,
+  reader: Reader,
+  view: View,
+  wanted: readonly number[],
+  caller: Caller,
+): Promise<readonly string[]> {
+  const values = [JSON.stringify(wanted)];
+  await limitOfSome?.(reader, view, values);
+  const found = (await reader.column(some, values, charging(caller))) as readonly string[];
+  refuseMarked(view, found);
+  return found;
+}
+
+function answered(view: View, text: SqlValue | undefined, caller: Caller): string | undefined {
+  if (typeof text !== 'string') return undefined;
+  refuseMarked(view, [text]);
+  if (text.length > UNCHARGED_CHARS) caller.take(COPIES_OF_TEXT * text.length);
+  return text;
+}
+
+/** On SQLite, a search process reads what would take too long between requests. */
+async function orSearched<T>({ isSqlite }: Compiled, quick: Awaitable<T>, search: () => Awaitable<T>): Promise<T> {
+  try {
+    return await quick;
+  } catch (error) {
+    if (isSqlite && error instanceof Problem && error.code === 'too-many-related') return search();
+    throw error;
+  }
+}
+
+async function identifiers(reader: Reader, { list, values, query }: BoundList): Promise<readonly number[]> {
+  return (await reader.column(list.identifiers, [...values, query.limit ?? Number.MAX_SAFE_INTEGER, 0])).map(Number);
+}
+
+/** `least`: records found already, the minimum of an estimate. */
+async function totalOf(
+  { dialect }: Compiled,
+  reader: Reader,
+  { list, filterValues }: BoundList,
+  count: CountMode,
+  least = 0,
+) {
+  if (count === 'estimated') {
+    const { rows, isCheap } = dialect.estimate.read((await reader.get(list.estimate, filterValues)) ?? []);
+    if (!isCheap) return Math.max(least, rows);
+  }
+  return Number(await reader.value(list.count, filterValues));
+}
+
+/** The records of a page, and one more if a page follows. `rows`: for order values that the JSON lacks. */
+async function readRows(reader: Reader, asked: BoundList, count: CountMode, caller: Caller) {
+  const { list, query, values, filterValues } = asked;
+  const { limit = 0, offset } = query;
+  const bound = [...values, limit + 1, offset];
+  const onText = charging(caller);
+  if (list.brief && limit < MAX_UNCHARGED_ROWS) {
+    const texts = (await reader.column(list.brief, bound)) as readonly string[];
+    if (!texts.includes(LONG_MARK)) {
+      texts.forEach(onText);
+      return { texts };
+    }
+  }
+  const onRow = ([text = null]: Row): void => (text === null ? undefined : onText(text));
+  const rows = await (list.counted && count === 'exact'
+    ? reader.all(list.counted, [...bound, ...filterValues], onRow)
+    : reader.all(list.page, bound, onRow));
+  // The total follows the records, in a row without JSON.
+  const texts = rows.flatMap(([text]) => (text === null ? [] : [text as string]));
+  return { texts, rows, counted: texts.length < rows.length ? Number(rows.at(-1)?.[1]) : undefined };
+}
+
+/** Replaces the place of a cursor by the values of its record, if these have not changed. */
+async function placed(
+  { boundOf }: Compiled,
+  reader: Reader,
+  { query }: BoundList,
+  caller: Caller,
+): Promise<BoundList | undefined> {
+  const { view, cursor, ...rest } = query;
+  if (!cursor?.record) return undefined;
+  const filters = [identifiedBy(view.type, [cursor.record.identifier])];
+  const sole = boundOf({ ...rest, view: ownFields(view), filters, cursor: undefined });
+  const { texts, rows } = await readRows(reader, sole, 'none', caller);
+  const [values = []] = texts.map((text) => sole.list.orderValues(text, rows?.[0]));
+  if (digestOf(values) !== cursor.record.digest) return undefined;
+  return boundOf({ ...query, cursor: { direction: cursor.direction, values } });
+}
+
+async function readPage(
+  compiled: Compiled,
+  reader: Reader,
+  asked: BoundList,
+  count: CountMode,
+  caller: Caller,
+  totals = new Map<string, number>(),
+): Promise<Page> {
+  const bound = (asked.query.cursor?.record && (await placed(compiled, reader, asked, caller))) ?? asked;
+  const { list, query, values } = bound;
+  const { view, limit = 0, offset, cursor } = query;
+  if (list.limit) await list.limit(reader, view, [...values, limit, offset]);
+  const { texts, rows, counted } = await readRows(reader, bound, count, caller);
+  const hasMore = texts.length > limit;
+  const isBackwards = cursor?.direction === 'before';
+  const records = texts.slice(0, limit);
+  refuseMarked(view, records);
+  const hasPrevious = isBackwards ? hasMore : cursor !== undefined || offset > 0;
+  const isTotalKnown = cursor === undefined && !hasMore && (texts.length > 0 || offset === 0);
+  const least = (texts.length > 0 ? offset : 0) + texts.length;
+  let total = isTotalKnown ? least : counted;
+  if (total === undefined && count !== 'none') {
+    total = totals.get(bound.keys[count]) ?? (await totalOf(compiled, reader, bound, count, least));
+    totals.set(bound.keys[count], total);
+  }
+  const first = isBackwards ? records.length - 1 : 0;
+  const last = records.length - 1 - first;
+  const hasRecords = records.length > 0;
+  return {
+    records: isBackwards ? records.toReversed() : records,
+    total: count === 'none' ? undefined : total,
+    first: hasPrevious && hasRecords ? list.orderValues(records[first] ?? '', rows?.[first]) : undefined,
+    last: (isBackwards || hasMore) && hasRecords ? list.orderValues(records[last] ?? '', rows?.[last]) : undefined,
+    hasPrevious,
+    // The cursor's record may have been deleted.
+    hasNext: isBackwards ? (await reader.value(list.behind, list.behindValues(query))) !== undefined : hasMore,
+  };
+}
+
+/** Whether a page is read by one statement, which needs no snapshot. */
+const isOneStatement = ({ list: { limit, counted }, query: { cursor } }: BoundList, count: CountMode): boolean =>
+  limit === undefined &&
+  cursor?.direction !== 'before' &&
+  cursor?.record === undefined &&
+  (count !== 'exact' || counted !== undefined);
+
+async function readGroups(
+  { summaryOf, dialect }: Compiled,
+  reader: Reader,
+  query: SummaryQuery,
+  count: CountMode,
+  caller: Caller,
+): Promise<Summary> {
+  const { page, count: counting } = summaryOf(query);
+  const values = valuesOf(query.filters, dialect);
+  // A summary without limit reads from the first group, to detect too many groups.
+  const { limit = MAX_GROUPS, offset } = query.limit === undefined ? { offset: 0 } : query;
+  const bound = [...values, limit + 1, offset];
+  const texts = (await reader.column(page, bound, charging(caller))) as readonly string[];
+  const hasNext = texts.length > limit;
+  if (query.limit === undefined && hasNext) throw faultyRequest('too-many-groups', [TOO_MANY_GROUPS]);
+  const isTotalKnown = !hasNext && (texts.length > 0 || offset === 0);
+  const total = isTotalKnown ? offset + texts.length : undefined;
+  return {
+    groups: texts.slice(query.offset - offset, limit),
+    total: count === 'none' ? undefined : (total ?? Number(await reader.value(counting, values))),
+    hasNext,
+  };
+}
+
+async function* textsOf(snapshot: Snapshot, { query, list }: BoundList, values: readonly SqlValue[]) {
+  try {
+    for await (const records of snapshot.texts(list.page, values)) {
+      refuseMarked(query.view, records);
+      yield records;
+    }
+  } finally {
+    await snapshot.close();
+  }
+}
+
+export function createReads(driver: Driver): Reads {
+  const compiled = createCompiled(driver);
+  const { isSqlite, viewOf, quickViewOf, boundOf, summaryOf } = compiled;
   const totalsNow = rememberedTotals(driver.version);
 
   const isAbove = async (most: number, { greatest }: { readonly greatest: Statement }): Promise<boolean> =>
@@ -110,177 +300,36 @@ export function createReads(driver: Driver): Reads {
     return isSqlite && count === 'exact' && !totalsNow().has(keys.exact) && isAbove(driver.mostCounted, list);
   }
 
-  async function record(
-    reader: Reader,
-    view: View,
-    identifier: number,
-    caller = NO_CLIENT,
-    { record: statement, limit } = viewOf(view),
-  ): Promise<string | undefined> {
-    await limit?.(reader, view, [identifier]);
-    return answered(view, await reader.value(statement, [identifier]), caller);
-  }
-
-  /** On SQLite, a search process reads what would take too long between requests. */
-  const orSearched = async <T>(quick: Awaitable<T>, search: () => Awaitable<T>): Promise<T> => {
-    try {
-      return await quick;
-    } catch (error) {
-      if (isSqlite && error instanceof Problem && error.code === 'too-many-related') return search();
-      throw error;
-    }
-  };
-
-  function answered(view: View, text: SqlValue | undefined, caller: Caller): string | undefined {
-    if (typeof text !== 'string') return undefined;
-    refuseMarked(view, [text]);
-    if (text.length > UNCHARGED_CHARS) caller.take(COPIES_OF_TEXT * text.length);
-    return text;
-  }
-
-  async function identifiers(reader: Reader, query: ListQuery): Promise<readonly number[]> {
-    const { list, values } = boundOf(query);
-    return (await reader.column(list.identifiers, [...values, query.limit ?? Number.MAX_SAFE_INTEGER, 0])).map(Number);
-  }
-
-  /** `least`: records found already, the minimum of an estimate. */
-  async function totalOf(reader: Reader, { list, filterValues }: BoundList, count: CountMode, least = 0) {
-    if (count === 'estimated') {
-      const { rows, isCheap } = dialect.estimate.read((await reader.get(list.estimate, filterValues)) ?? []);
-      if (!isCheap) return Math.max(least, rows);
-    }
-    return Number(await reader.value(list.count, filterValues));
-  }
-
-  /** The records of a page, and one more if a page follows. `rows`: for order values that the JSON lacks. */
-  async function readRows(reader: Reader, asked: BoundList, count: CountMode, caller: Caller) {
-    const { list, query, values, filterValues } = asked;
-    const { limit = 0, offset } = query;
-    const bound = [...values, limit + 1, offset];
-    const onText = charging(caller);
-    if (list.brief && limit < MAX_UNCHARGED_ROWS) {
-      const texts = (await reader.column(list.brief, bound)) as readonly string[];
-      if (!texts.includes(LONG_MARK)) {
-        texts.forEach(onText);
-        return { texts };
-      }
-    }
-    const onRow = ([text = null]: Row): void => (text === null ? undefined : onText(text));
-    const rows = await (list.counted && count === 'exact'
-      ? reader.all(list.counted, [...bound, ...filterValues], onRow)
-      : reader.all(list.page, bound, onRow));
-    // The total follows the records, in a row without JSON.
-    const texts = rows.flatMap(([text]) => (text === null ? [] : [text as string]));
-    return { texts, rows, counted: texts.length < rows.length ? Number(rows.at(-1)?.[1]) : undefined };
-  }
-
-  /** Replaces the place of a cursor by the values of its record, if these have not changed. */
-  async function placed(reader: Reader, { query }: BoundList, caller: Caller): Promise<BoundList | undefined> {
-    const { view, cursor, ...rest } = query;
-    if (!cursor?.record) return undefined;
-    const filters = [identifiedBy(view.type, [cursor.record.identifier])];
-    const sole = boundOf({ ...rest, view: ownFields(view), filters, cursor: undefined });
-    const { texts, rows } = await readRows(reader, sole, 'none', caller);
-    const [values = []] = texts.map((text) => sole.list.orderValues(text, rows?.[0]));
-    if (digestOf(values) !== cursor.record.digest) return undefined;
-    return boundOf({ ...query, cursor: { direction: cursor.direction, values } });
-  }
-
-  async function readPage(
-    reader: Reader,
-    asked: BoundList,
-    count: CountMode,
-    caller: Caller,
-    totals = new Map<string, number>(),
-  ): Promise<Page> {
-    const bound = (asked.query.cursor?.record && (await placed(reader, asked, caller))) ?? asked;
-    const { list, query, values } = bound;
-    const { view, limit = 0, offset, cursor } = query;
-    if (list.limit) await list.limit(reader, view, [...values, limit, offset]);
-    const { texts, rows, counted } = await readRows(reader, bound, count, caller);
-    const hasMore = texts.length > limit;
-    const isBackwards = cursor?.direction === 'before';
-    const records = texts.slice(0, limit);
-    refuseMarked(view, records);
-    const hasPrevious = isBackwards ? hasMore : cursor !== undefined || offset > 0;
-    const isTotalKnown = cursor === undefined && !hasMore && (texts.length > 0 || offset === 0);
-    const least = (texts.length > 0 ? offset : 0) + texts.length;
-    let total = isTotalKnown ? least : counted;
-    if (total === undefined && count !== 'none') {
-      total = totals.get(bound.keys[count]) ?? (await totalOf(reader, bound, count, least));
-      totals.set(bound.keys[count], total);
-    }
-    const first = isBackwards ? records.length - 1 : 0;
-    const last = records.length - 1 - first;
-    const hasRecords = records.length > 0;
-    return {
-      records: isBackwards ? records.toReversed() : records,
-      total: count === 'none' ? undefined : total,
-      first: hasPrevious && hasRecords ? list.orderValues(records[first] ?? '', rows?.[first]) : undefined,
-      last: (isBackwards || hasMore) && hasRecords ? list.orderValues(records[last] ?? '', rows?.[last]) : undefined,
-      hasPrevious,
-      // The cursor's record may have been deleted.
-      hasNext: isBackwards ? (await reader.value(list.behind, list.behindValues(query))) !== undefined : hasMore,
-    };
-  }
-
-  async function readGroups(reader: Reader, query: SummaryQuery, count: CountMode, caller: Caller): Promise<Summary> {
-    const { page, count: counting } = summaries(shapeOfSummary(query), query);
-    const values = valuesOf(query.filters, dialect);
-    // A summary without limit reads from the first group, to detect too many groups.
-    const { limit = MAX_GROUPS, offset } = query.limit === undefined ? { offset: 0 } : query;
-    const bound = [...values, limit + 1, offset];
-    const texts = (await reader.column(page, bound, charging(caller))) as readonly string[];
-    const hasNext = texts.length > limit;
-    if (query.limit === undefined && hasNext) throw faultyRequest('too-many-groups', [TOO_MANY_GROUPS]);
-    const isTotalKnown = !hasNext && (texts.length > 0 || offset === 0);
-    const total = isTotalKnown ? offset + texts.length : undefined;
-    return {
-      groups: texts.slice(query.offset - offset, limit),
-      total: count === 'none' ? undefined : (total ?? Number(await reader.value(counting, values))),
-      hasNext,
-    };
-  }
-
-  async function* textsOf(snapshot: Snapshot, { query, list }: BoundList, values: readonly SqlValue[]) {
-    try {
-      for await (const records of snapshot.texts(list.page, values)) {
-        refuseMarked(query.view, records);
-        yield records;
-      }
-    } finally {
-      await snapshot.close();
-    }
-  }
+  const record: Reads['record'] = (reader, view, identifier, caller = NO_CLIENT) =>
+    readRecord(viewOf(view), reader, view, identifier, caller);
 
   return {
     record,
     records: async (reader, view, wanted, caller = NO_CLIENT) => {
       const [only] = wanted;
-      if (wanted.length < 2) return only === undefined ? [] : [await record(reader, view, only, caller)];
-      const { some, limitOfSome } = viewOf(view);
-      const values = [JSON.stringify(wanted)];
-      await limitOfSome?.(reader, view, values);
-      const found = (await reader.column(some, values, charging(caller))) as readonly string[];
-      refuseMarked(view, found);
-      return found;
+      if (wanted.length > 1) return readRecords(viewOf(view), reader, view, wanted, caller);
+      return only === undefined ? [] : [await record(reader, view, only, caller)];
     },
     found: async (query, caller = NO_CLIENT) => {
-      const read = (await isLong(boundOf(query), 'none')) ? driver.scan : driver.read;
-      return read((reader) => identifiers(reader, query), caller, true);
+      const bound = boundOf(query);
+      const read = (await isLong(bound, 'none')) ? driver.scan : driver.read;
+      return read((reader) => identifiers(reader, bound), caller, true);
     },
     among: (reader, query, some) =>
-      identifiers(reader, {
-        ...query,
-        filters: [identifiedBy(query.view.type, some), ...query.filters],
-        limit: some.length,
-      }),
-    shown: createFindViewRows(dialect),
+      identifiers(
+        reader,
+        boundOf({
+          ...query,
+          filters: [identifiedBy(query.view.type, some), ...query.filters],
+          limit: some.length,
+        }),
+      ),
+    shown: createFindViewRows(driver.dialect),
     summary: async (query, count, caller = NO_CLIENT) => {
-      const summary = summaries(shapeOfSummary(query), query);
+      const summary = summaryOf(query);
       const read = (await isAbove(MAX_SMALL_ROWS, summary)) ? driver.scan : driver.read;
       const isSingle = query.limit === undefined || count === 'none';
-      return read((reader) => readGroups(reader, query, count, caller), caller, isSingle);
+      return read((reader) => readGroups(compiled, reader, query, count, caller), caller, isSingle);
     },
     // On SQLite, this reads a record without a promise, which would cost a tenth of the request.
     get: (view, identifier, caller = NO_CLIENT) => {
@@ -290,34 +339,32 @@ export function createReads(driver: Driver): Reads {
       try {
         if (quick.limit)
           return orSearched(
-            driver.read((reader) => record(reader, view, identifier, caller, quick), caller),
+            compiled,
+            driver.read((reader) => readRecord(quick, reader, view, identifier, caller), caller),
             search,
           );
         const text = driver.value(quick.record, [identifier]);
         if (!(text instanceof Promise)) return answered(view, text, caller);
         return orSearched(
+          compiled,
           text.then((found) => answered(view, found, caller)),
           search,
         );
       } catch (error) {
-        return orSearched(Promise.reject(error), search);
+        return orSearched(compiled, Promise.reject(error), search);
       }
     },
     page: async (query, count, caller = NO_CLIENT) => {
       const bound = boundOf(query);
-      const { limit, counted } = bound.list;
-      const isSingle =
-        limit === undefined &&
-        query.cursor?.direction !== 'before' &&
-        query.cursor?.record === undefined &&
-        (count !== 'exact' || counted !== undefined);
+      const isSingle = isOneStatement(bound, count);
       // A search's snapshot may be older than the remembered totals.
       const search = (): Awaitable<Page> =>
-        driver.scan((reader) => readPage(reader, bound, count, caller), caller, isSingle);
+        driver.scan((reader) => readPage(compiled, reader, bound, count, caller), caller, isSingle);
       if (await isLong(bound, count)) return search();
       const quick = { ...bound, list: bound.quick };
       return orSearched(
-        driver.read((reader) => readPage(reader, quick, count, caller, totalsNow()), caller, isSingle),
+        compiled,
+        driver.read((reader) => readPage(compiled, reader, quick, count, caller, totalsNow()), caller, isSingle),
         search,
       );
     },
@@ -327,7 +374,7 @@ export function createReads(driver: Driver): Reads {
       const values = [...bound.values, query.limit ?? Number.MAX_SAFE_INTEGER, query.offset];
       const snapshot = await driver.snapshot(caller, await isLong(bound, count));
       try {
-        const total = count === 'none' ? undefined : await totalOf(snapshot, bound, count);
+        const total = count === 'none' ? undefined : await totalOf(compiled, snapshot, bound, count);
         await list.limit?.(snapshot, query.view, values);
         return { total, records: textsOf(snapshot, bound, values) };
       } catch (error) {

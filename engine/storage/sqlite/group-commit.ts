@@ -23,12 +23,8 @@ interface QueuedWrite {
   failure?: { readonly error: unknown } | undefined;
 }
 
-/** `refresh` ends the read snapshot: before a transaction, for checkpoints; after it, so that reads see its writes. */
-export function createGroupCommit(connection: SqliteConnection, refresh: () => void, isInPlace: () => boolean) {
-  const { database, command } = connection;
-  const queue: QueuedWrite[] = [];
-  let draining: Promise<void> | undefined;
-  let closing = false;
+/** Gives other requests a turn after each slice of time. */
+function createSlices(connection: SqliteConnection) {
   /** The end of this slice. While statements wait for the next slice, `turn` is set. */
   let sliceEnd = performance.now() + WRITE_SLICE_MS;
   let turn: Promise<void> | undefined;
@@ -55,6 +51,50 @@ export function createGroupCommit(connection: SqliteConnection, refresh: () => v
     return { all: inTime(all), get: inTime(get), value: inTime(value), column: inTime(column), run: inTime(run) };
   }
 
+  return { pause, writerUntil, isSliceOver: (): boolean => performance.now() > sliceEnd };
+}
+
+/** Waits as long as each event-loop turn brings more writes: sharing an fsync is worth more than an early start. */
+async function gather(queue: readonly QueuedWrite[], pause: () => Promise<void>): Promise<void> {
+  let before: number;
+  do {
+    before = queue.length;
+    await pause();
+  } while (queue.length > before && queue.length < MAX_GROUP_WRITES);
+}
+
+/** RAISE(ROLLBACK) in a third-party trigger has undone the whole group: its earlier writes run again. */
+function runAgain(queue: QueuedWrite[], group: QueuedWrite[], isFirst: boolean, error: unknown): void {
+  if (isFirst) return;
+  if (!(error instanceof Problem && error.code === 'refused-by-database')) throw error;
+  const lost = group.filter(({ failure }) => failure === undefined);
+  const failed = group.filter(({ failure }) => failure !== undefined);
+  group.splice(0, group.length, ...failed);
+  queue.unshift(...lost);
+}
+
+async function begin(command: SqliteConnection['command'], isWanted: () => boolean): Promise<void> {
+  for (const end = performance.now() + BUSY_TIMEOUT_MS; ;) {
+    try {
+      command(BEGIN);
+      return;
+    } catch (error) {
+      const isBusy = error instanceof Problem && error.code === 'storage-busy';
+      if (!isBusy || performance.now() > end || !isWanted()) throw error;
+      await delay(BUSY_RETRY_MS);
+    }
+  }
+}
+
+/** `refresh` ends the read snapshot: before a transaction, for checkpoints; after it, so that reads see its writes. */
+export function createGroupCommit(connection: SqliteConnection, refresh: () => void, isInPlace: () => boolean) {
+  const { database, command } = connection;
+  const queue: QueuedWrite[] = [];
+  let draining: Promise<void> | undefined;
+  let closing = false;
+  const { pause, writerUntil, isSliceOver } = createSlices(connection);
+  const isWanted = (): boolean => !closing && queue.some(({ caller }) => caller?.isGone !== true);
+
   function write<T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       let result: T;
@@ -77,20 +117,11 @@ export function createGroupCommit(connection: SqliteConnection, refresh: () => v
 
   async function drain(): Promise<void> {
     while (queue.length > 0) {
-      await gather();
+      await gather(queue, pause);
       await commitGroup();
     }
     // Never await between the last look at the queue and this: the next write must start a new drain.
     draining = undefined;
-  }
-
-  /** Waits as long as each event-loop turn brings more writes: sharing an fsync is worth more than an early start. */
-  async function gather(): Promise<void> {
-    let before: number;
-    do {
-      before = queue.length;
-      await pause();
-    } while (queue.length > before && queue.length < MAX_GROUP_WRITES);
   }
 
   async function commitGroup(): Promise<void> {
@@ -101,7 +132,7 @@ export function createGroupCommit(connection: SqliteConnection, refresh: () => v
       refresh();
       if (!isInPlace()) throw unavailable('moved');
       await runGroup(group);
-      if (performance.now() > sliceEnd) await pause();
+      if (isSliceOver()) await pause();
       if (database.inTransaction) command(COMMIT);
       refresh();
       if (!isInPlace()) throw outcomeUnknown(unavailable('moved'));
@@ -120,7 +151,7 @@ export function createGroupCommit(connection: SqliteConnection, refresh: () => v
     const end = performance.now() + MAX_GROUP_MS;
     while (queue.length > 0 && group.length < MAX_GROUP_WRITES && performance.now() < end) {
       const isFirst = !database.inTransaction;
-      if (isFirst) await begin();
+      if (isFirst) await begin(command, isWanted);
       const job = queue.shift();
       if (!job) return;
       group.push(job);
@@ -130,36 +161,12 @@ export function createGroupCommit(connection: SqliteConnection, refresh: () => v
         if (!isFirst) command(RELEASE);
       } catch (error) {
         job.failure = { error };
-        if (!database.inTransaction) beginAgain(group, isFirst, error);
+        if (!database.inTransaction) runAgain(queue, group, isFirst, error);
         else if (isFirst) command(ROLLBACK);
         else {
           command(ROLLBACK_TO);
           command(RELEASE);
         }
-      }
-    }
-  }
-
-  /** RAISE(ROLLBACK) in a third-party trigger has undone the whole group: its earlier writes run again. */
-  function beginAgain(group: QueuedWrite[], isFirst: boolean, error: unknown): void {
-    if (isFirst) return;
-    if (!(error instanceof Problem && error.code === 'refused-by-database')) throw error;
-    const lost = group.filter(({ failure }) => failure === undefined);
-    const failed = group.filter(({ failure }) => failure !== undefined);
-    group.splice(0, group.length, ...failed);
-    queue.unshift(...lost);
-  }
-
-  async function begin(): Promise<void> {
-    for (const end = performance.now() + BUSY_TIMEOUT_MS; ;) {
-      try {
-        command(BEGIN);
-        return;
-      } catch (error) {
-        const isBusy = error instanceof Problem && error.code === 'storage-busy';
-        const isWanted = queue.some(({ caller }) => caller?.isGone !== true);
-        if (!isBusy || closing || performance.now() > end || !isWanted) throw error;
-        await delay(BUSY_RETRY_MS);
       }
     }
   }
