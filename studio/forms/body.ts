@@ -10,17 +10,24 @@ import {
 } from '../data/json.ts';
 import { isToMany, type RelationInfo, type StudioModel, type TypeInfo, typeNamed } from '../data/model.ts';
 import { type FieldDraft, isWritable, valueOf } from '../presentations/field-draft.ts';
+import { OpenNumber } from '../presentations/numbers.ts';
+import type { Say } from '../texts/texts.ts';
 import { type Draft, type Item, itemsOf, keyOf, newDraft, OTHER_KEYS, type RecordDraft } from './draft.ts';
 
-/** A text that has to be JSON and is not, and its place in the form. */
+/** A text that has no value, since it is not JSON or can be two numbers, and its place in the form. */
 export class DraftFault extends Error {
   readonly path: string;
 
-  constructor(path: string, message: string) {
-    super(message);
+  constructor(path: string, cause: unknown) {
+    super(cause instanceof Error ? cause.message : String(cause), { cause });
     this.path = path;
   }
 }
+
+export const draftFaultText = (say: Say, cause: unknown): string =>
+  cause instanceof OpenNumber
+    ? say('limit.two_ways')
+    : say('form.not_json', { message: cause instanceof Error ? cause.message : String(cause) });
 
 interface Place {
   readonly model: StudioModel;
@@ -94,7 +101,7 @@ function attempt<T>(path: string, work: () => T): T {
     return work();
   } catch (error) {
     if (error instanceof DraftFault) throw error;
-    throw new DraftFault(path, error instanceof Error ? error.message : '');
+    throw new DraftFault(path, error);
   }
 }
 

@@ -98,6 +98,6 @@ const COMPACT = {
   '& td .MuiInputLabel-root': HIDDEN,
   '& td legend': { display: 'none' },
   '& td fieldset': { top: 0 },
-  '& td .MuiFormHelperText-root:not(.Mui-error)': HIDDEN,
+  '& td .MuiFormHelperText-root:not(.Mui-error, [role=status])': HIDDEN,
   '& td.digits input': { textAlign: 'end', fontVariantNumeric: 'tabular-nums' },
 } as const;

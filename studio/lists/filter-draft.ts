@@ -1,5 +1,7 @@
 /** Filters while a person edits them. */
 import type { OperatorName } from '../data/model.ts';
+import { isNumber } from '../presentations/field-draft.ts';
+import { isOpen, OpenNumber } from '../presentations/numbers.ts';
 import { CONTAINS, filterNodes, filterOperators, readCondition } from '../presentations/filter.ts';
 import { choicesOf, type FilterSubject } from './filter-terms.ts';
 import type { FilterNode, GroupMode, Quantifier } from '../data/filter-tree.ts';
@@ -74,7 +76,7 @@ export function valueOfRow(subject: FilterSubject, operator: string, text: strin
   return choices === undefined || choices.includes(text) ? text : (choices[0] ?? '');
 }
 
-/** Rows without a subject are left out. */
+/** Rows without a subject are left out. Throws where a number could be two. */
 export function nodesOf(
   drafts: readonly FilterDraft[],
   subjects: readonly FilterSubject[],
@@ -88,6 +90,8 @@ export function nodesOf(
     const subject = subjects.find((one) => one.path === path);
     if (path === undefined || subject === undefined) return [];
     const operator = operatorOf(subject, draft.operator);
+    const isNumeric = subject.field === undefined || isNumber(subject.field);
+    if (isNumeric && text.split('\n').some(isOpen)) throw new OpenNumber(text);
     if (isCount(operator)) return [{ kind: 'count', path, operator: countOperator(operator), value: text }];
     if (subject.set !== undefined)
       return [

@@ -3,6 +3,7 @@ import { Box, Button, Dialog, DialogActions, DialogContent, DialogTitle } from '
 import { type FormEvent, useMemo, useState } from 'react';
 import { AddIcon } from '../app/icons.tsx';
 import { type TypeInfo, useModel } from '../data/model.ts';
+import { OpenNumber } from '../presentations/numbers.ts';
 import { useText } from '../texts/texts.ts';
 import { draftOfNode, type FilterDraft, newGroup, newRow, nodesOf } from './filter-draft.ts';
 import { FilterGroup, FilterRow, KeptRow, STACK } from './filter-rows.tsx';
@@ -30,7 +31,12 @@ export default function FilterEditor({ type, nodes, isAdding, onClose, onNodes }
     set === undefined ? [] : subjectsOf(model, set);
   const apply = (event: FormEvent): void => {
     event.preventDefault();
-    onNodes(nodesOf(drafts, subjects, inside));
+    try {
+      onNodes(nodesOf(drafts, subjects, inside));
+    } catch (problem) {
+      // Its input says so.
+      if (!(problem instanceof OpenNumber)) throw problem;
+    }
   };
   return (
     <Dialog open onClose={onClose} fullWidth maxWidth="md" aria-labelledby="filter-title">

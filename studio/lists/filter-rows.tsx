@@ -5,7 +5,9 @@ import { CloseIcon } from '../app/icons.tsx';
 import { type RelationInfo, type TypeInfo, typeNamed, useModel } from '../data/model.ts';
 import { useNames } from '../fields/names.ts';
 import { Picker } from '../fields/picker.tsx';
-import { filterText, periodOf } from '../presentations/filter.ts';
+import { isNumber } from '../presentations/field-draft.ts';
+import { CONTAINS, filterText, periodOf } from '../presentations/filter.ts';
+import { NumberFilter } from '../presentations/number.tsx';
 import { presentationOf } from '../presentations/registry.ts';
 import { inSentence, type Say, useText } from '../texts/texts.ts';
 import {
@@ -191,11 +193,17 @@ function ValueInput({ subject, operator, text, onText }: ValueInputProps) {
     return <RecordValue relation={relation} text={text} isSeveral={operator === 'in'} onText={onText} />;
   if (periodOf(operator) !== undefined) return undefined;
   const Filter = subject?.field === undefined ? undefined : presentationOf(subject.field).Filter;
-  if (Filter !== undefined && operator !== 'in')
-    return <Filter label={say('filter.value')} text={text} onText={onText} say={say} />;
+  const label = say(operator === 'in' ? 'filter.values' : 'filter.value');
+  const isPattern = operator === 'like' || operator === CONTAINS;
+  const { field } = subject ?? {};
+  // Without a field, it is about identifiers or about how many records there are.
+  if (subject !== null && !isPattern && (field === undefined || isNumber(field)))
+    return <NumberFilter {...{ field, label, text, onText, say }} isSeveral={operator === 'in'} />;
+  if (Filter !== undefined && field !== undefined && operator !== 'in')
+    return <Filter {...{ field, label, text, onText, say }} />;
   return (
     <TextField
-      label={say(operator === 'in' ? 'filter.values' : 'filter.value')}
+      label={label}
       value={text}
       disabled={subject === null}
       multiline={operator === 'in'}

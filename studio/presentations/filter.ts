@@ -4,8 +4,7 @@ import type { FilterNode } from '../data/filter-tree.ts';
 import { containing } from '../data/search.ts';
 import type { Say } from '../texts/texts.ts';
 import { presentationName } from './choose.ts';
-import { numberRead } from './numbers.ts';
-import { pageLanguage, plainText } from './plain.ts';
+import { plainText } from './plain.ts';
 import { periodDays, PERIODS, spanOf, storedTime } from './times.ts';
 
 const FLAGS = ['true', 'false'];
@@ -82,7 +81,5 @@ export function filterNodes(
     if (operator === 'lte') return [condition('lt', to)];
     if (operator !== 'in' && operator !== 'null') return [condition(operator, from)];
   }
-  const isNumber = field !== undefined && presentationName(field) === 'number' && operator !== 'in';
-  const read = isPoint ? storedTime : isNumber ? (text: string) => numberRead(text, pageLanguage()) : undefined;
-  return [{ kind: 'condition', path, operator, values: read ? values.map(read) : values }];
+  return [{ kind: 'condition', path, operator, values: isPoint ? values.map(storedTime) : values }];
 }

@@ -1,9 +1,9 @@
 /** The constraints of a field, in words: said when a value breaks them. */
 import type { FieldInfo } from '../data/model.ts';
 import type { Say } from '../texts/texts.ts';
-import type { FieldDraft } from './field-draft.ts';
+import { type FieldDraft, isNumber } from './field-draft.ts';
+import { isOpen } from './numbers.ts';
 
-const NUMBERS: ReadonlySet<string> = new Set(['integer', 'number', 'decimal']);
 const DECIMAL = /^-?(\d+)(?:\.(\d+))?$/;
 
 /** The limits that a typed text breaks; undefined if the service would accept it or has to decide. */
@@ -13,8 +13,9 @@ export function brokenLimits(say: Say, field: FieldInfo, draft: FieldDraft): str
   return broken.length === 0 ? undefined : broken.join(', ');
 }
 
-function limitsOf({ type }: FieldInfo): (say: Say, field: FieldInfo, text: string) => readonly string[] {
-  if (NUMBERS.has(type)) return ofNumber;
+function limitsOf(field: FieldInfo): (say: Say, field: FieldInfo, text: string) => readonly string[] {
+  const { type } = field;
+  if (isNumber(field)) return ofNumber;
   if (type === 'array') return ofList;
   return type === 'string' ? ofText : () => [];
 }
@@ -57,6 +58,7 @@ function isMatch(pattern: string, text: string): boolean {
 
 function ofNumber(say: Say, field: FieldInfo, text: string): readonly string[] {
   const { type, minimum, maximum, precision, scale = 0 } = field;
+  if (isOpen(text)) return [say('limit.two_ways')];
   const number = Number(text);
   if (Number.isNaN(number) || (type === 'integer' && !Number.isInteger(number)))
     return [say(`limit.${type === 'integer' ? 'integer' : 'number'}`)];

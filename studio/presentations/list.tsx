@@ -1,11 +1,14 @@
 /** The input of an array whose items are of one plain type: an input for each. The form holds the array as JSON. */
 import { Box, Button, FormHelperText, IconButton, TextField, Typography } from '@mui/material';
-import type { ReactNode } from 'react';
+import type { ReactNode, Ref } from 'react';
 import { AddIcon, CloseIcon } from '../app/icons.tsx';
 import { isValueList, parseJson, type Value, writeJson } from '../data/json.ts';
 import { WHOLE } from '../forms/faults.ts';
 import { itemOf } from './choose.ts';
-import { draftOf, valueOf } from './field-draft.ts';
+import type { FieldInfo } from '../data/model.ts';
+import { draftOf, type FieldDraft, isNumber, valueOf } from './field-draft.ts';
+import { useNumberText } from './number.tsx';
+import { isOpen } from './numbers.ts';
 import { inSentence } from '../texts/texts.ts';
 import { helpOf, modeOf } from './field-help.tsx';
 import { ShownJson } from './json.tsx';
@@ -30,7 +33,7 @@ function ListInput({ field, control, faults, onClearFaults, say }: InputProps): 
   const id = `help-${name}`;
   const put = (next: readonly Value[]): void => onChange(writeJson(next, 2));
   const replace = (at: number, text: string): void =>
-    put(items.map((one, index) => (index === at ? (valueOf(item, text) ?? null) : one)));
+    put(items.map((one, index) => (index === at ? (isOpen(text) ? text : (valueOf(item, text) ?? null)) : one)));
   return (
     <Box
       component="fieldset"
@@ -48,18 +51,16 @@ function ListInput({ field, control, faults, onClearFaults, say }: InputProps): 
         // Items have nothing of their own that tells them apart.
         // oxlint-disable-next-line react/no-array-index-key
         <Box key={index} sx={{ display: 'flex', gap: 0.5, alignItems: 'start' }}>
-          <TextField
-            value={draftOf(item, one) ?? ''}
-            placeholder={one === null ? say('value.null') : undefined}
-            onChange={({ target }) => replace(index, target.value)}
+          <ItemInput
+            item={item}
+            draft={draftOf(item, one)}
+            label={`${field.title} ${index + 1}`}
+            fault={faultOf(index)}
+            isFaulty={fault !== undefined}
+            say={say}
+            onDraft={(text) => replace(index, text)}
             onBlur={onBlur}
-            autoComplete="off"
-            error={fault !== undefined || faultOf(index) !== undefined}
-            helperText={faultOf(index)}
-            {...(index === 0 ? { inputRef: ref } : {})}
-            slotProps={{
-              htmlInput: { dir: 'auto', 'aria-label': `${field.title} ${index + 1}`, inputMode: modeOf(item) },
-            }}
+            inputRef={index === 0 ? ref : null}
           />
           <IconButton
             size="small"
@@ -108,6 +109,42 @@ function ListInput({ field, control, faults, onClearFaults, say }: InputProps): 
         {fault ?? helpOf(say, field, item)}
       </FormHelperText>
     </Box>
+  );
+}
+
+interface ItemInputProps extends Pick<InputProps, 'say' | 'fault'> {
+  readonly item: FieldInfo;
+  readonly draft: FieldDraft;
+  readonly label: string;
+  readonly isFaulty: boolean;
+  readonly onDraft: (text: string) => void;
+  readonly onBlur: () => void;
+  readonly inputRef: Ref<HTMLInputElement>;
+}
+
+function ItemInput({ item, draft, label, fault, isFaulty, say, onDraft, onBlur, inputRef }: ItemInputProps) {
+  const asNumber = useNumberText(say, item, draft, onDraft);
+  const { text, onText, onLeave, note } = isNumber(item)
+    ? asNumber
+    : { text: String(draft ?? ''), onText: onDraft, onLeave: () => undefined, note: undefined };
+  return (
+    <div style={{ flexGrow: 1 }}>
+      <TextField
+        value={text}
+        placeholder={draft === null ? say('value.null') : undefined}
+        onChange={({ target }) => onText(target.value)}
+        onBlur={() => {
+          onLeave();
+          onBlur();
+        }}
+        autoComplete="off"
+        error={isFaulty || fault !== undefined}
+        helperText={fault}
+        inputRef={inputRef}
+        slotProps={{ htmlInput: { dir: 'auto', 'aria-label': label, inputMode: modeOf(item) } }}
+      />
+      {note}
+    </div>
   );
 }
 

@@ -22,17 +22,104 @@ export function numberInWords(text: string, language: string): string {
   return format.format(text as Intl.StringNumericLiteral);
 }
 
-/** The decimal mark: a comma in many languages. */
-const decimalMark = (language: string): string => new Intl.NumberFormat(language).format(1.5).charAt(1);
+interface Marks {
+  readonly group: string;
+  readonly decimal: string;
+  readonly groups: RegExp;
+}
 
-const TYPED = /^-?\d*\.\d*$/;
+const THREES = /^[1-9]\d{0,2}(?:_\d{3})+$/;
+/** Lakh and crore: 12,34,567. */
+const TWOS = /^[1-9]\d?(?:_\d{2})*_\d{3}$/;
 
-/** A number in an input: with the decimal mark of the language. */
-export const numberTyped = (text: string, language: string): string =>
-  TYPED.test(text) ? text.replace('.', decimalMark(language)) : text;
+/** Spaces and apostrophes are written in several ways, and mean the same. */
+const plainMarks = (text: string): string =>
+  text.replaceAll(/\s/gu, ' ').replaceAll(/[\u2018\u2019\u02BC\u00B4]/g, "'");
 
-/** The number that was typed with a decimal comma, where the language has one. */
-export function numberRead(text: string, language: string): string {
-  const isLocal = decimalMark(language) === ',' && /^-?[\d.]*,\d*$/.test(text);
-  return isLocal ? text.replaceAll('.', '').replace(',', '.') : text;
+function marksOf(language: string): Marks {
+  const parts = new Intl.NumberFormat(language, { useGrouping: 'always' }).formatToParts(1_234_567.8);
+  const mark = (wanted: string): string => plainMarks(parts.find(({ type }) => type === wanted)?.value ?? '');
+  const isInTwos = parts.filter(({ type }) => type === 'integer')[1]?.value.length === 2;
+  return { group: mark('group'), decimal: mark('decimal'), groups: isInTwos ? TWOS : THREES };
+}
+
+/** What people write who learned another language, or copy from elsewhere. */
+const CUSTOMS: readonly Marks[] = [',', '.'].flatMap((decimal) =>
+  [',', '.', ' ', "'"].filter((group) => group !== decimal).map((group) => ({ group, decimal, groups: THREES })),
+);
+
+/** The number that a text is with these marks, as the interface writes it; undefined if it is none. */
+function readWith({ group, decimal, groups }: Marks, body: string): string | undefined {
+  const [whole = '', fraction = '', ...more] = body.split(decimal);
+  const plain = groups.test(whole.replaceAll(group, '_')) ? whole.replaceAll(group, '') : whole;
+  if (more.length > 0 || !/^\d*$/.test(plain) || !/^\d*$/.test(fraction) || plain + fraction === '') return undefined;
+  return [plain.replace(/^0+(?=\d)/, '') || '0', fraction].filter(Boolean).join('.');
+}
+
+/** Zeros behind the places of a field say nothing. */
+function inPlaces(number: string, places: number | undefined): string {
+  const [whole = '', fraction = ''] = number.split('.');
+  const kept = places === undefined ? fraction : fraction.slice(0, places) + fraction.slice(places).replace(/0+$/, '');
+  return [whole, kept].filter(Boolean).join('.');
+}
+
+const TYPED = /^([-+\u2212]?) ?([\d., '\u066B\u066C]*\d[.,\u066B]?)(e[+-]?\d+)?$/i;
+
+/**
+ * The numbers that a typed text can mean, as the interface writes them: none, one, or two between which a person has to
+ * choose. The decimal mark of the language is always one; its group mark stands for a fraction in other languages.
+ * `places`: as many as the field has; undefined if it takes any.
+ */
+export function numberReadings(typed: string, language: string, places: number | undefined): readonly string[] {
+  const text = plainMarks(typed.replaceAll(/\p{Sc}/gu, '')).trim();
+  const [, sign = '', body = '', exponent = ''] = TYPED.exec(text) ?? [];
+  if (body === '') return [];
+  const marks = marksOf(language);
+  const own = readWith(marks, body);
+  const isFraction = body.includes(marks.decimal);
+  const isWhole = places === 0;
+  const isOwn = own !== undefined && isWhole !== isFraction;
+  const all = isOwn ? [own] : [...new Set([own, ...CUSTOMS.map((custom) => readWith(custom, body))])];
+  const numbers = all
+    .filter((one) => one !== undefined)
+    .map((one) => (sign === '' || sign === '+' ? '' : '-') + inPlaces(one, places) + exponent);
+  if (!isWhole) return numbers;
+  // A part of a whole number was meant as one, even where other marks would make it whole.
+  const isPart = (one: string): boolean => (exponent === '' ? /\.\d*[1-9]/.test(one) : !Number.isInteger(Number(one)));
+  return own !== undefined && isPart(own + exponent) ? [] : numbers.filter((one) => !isPart(one));
+}
+
+/** The end of a draft whose text can be read in two ways: it is no number until a person has chosen. */
+const OPEN = '?';
+
+export const isOpen = (draft: unknown): boolean => typeof draft === 'string' && draft.endsWith(OPEN);
+
+/** Thrown instead of a value that nobody may have meant. */
+export class OpenNumber extends Error {}
+
+/** The draft of what was typed: a number, or a text that every check refuses. */
+export function numberDraft(typed: string, language: string, places: number | undefined): string {
+  const [only = typed, ...others] = numberReadings(typed, language, places);
+  return others.length === 0 ? only : typed + OPEN;
+}
+
+/** The two numbers of an open draft. */
+export const openReadings = (draft: string, language: string, places: number | undefined): readonly string[] =>
+  isOpen(draft) ? numberReadings(draft.slice(0, -OPEN.length), language, places) : [];
+
+/** A draft in its input: a number without groups and with the decimal mark of the language. */
+export const numberTyped = (draft: string, language: string): string =>
+  isOpen(draft)
+    ? draft.slice(0, -OPEN.length)
+    : PLAIN.test(draft)
+      ? draft.replace('.', marksOf(language).decimal)
+      : draft;
+
+/** A number that cannot be taken for another: with its groups, and as many places as its field has. */
+export function numberSpoken(text: string, language: string, places: number): string {
+  const [, fraction = ''] = PLAIN.exec(text) ?? [];
+  if (!PLAIN.test(text) || fraction.length > MOST_DIGITS) return text;
+  const minimumFractionDigits = Math.min(Math.max(places, fraction.length), MOST_DIGITS);
+  const format = new Intl.NumberFormat(language, { minimumFractionDigits, maximumFractionDigits: MOST_DIGITS });
+  return format.format(text as Intl.StringNumericLiteral);
 }

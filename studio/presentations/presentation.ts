@@ -25,6 +25,7 @@ export interface InputProps {
 }
 
 export interface FilterProps {
+  readonly field: FieldInfo;
   readonly label: string;
   readonly text: string;
   readonly onText: (text: string) => void;

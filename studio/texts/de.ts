@@ -197,6 +197,8 @@ export const de: Texts = {
   'form.leave_text': 'Die Eingaben gingen verloren.',
   'form.stay': 'Bleiben',
   'form.leave': 'Verlassen',
+  'number.two_ways': 'Das kann man auf zwei Arten lesen. Welche Zahl ist gemeint?',
+  'limit.two_ways': 'Wählen Sie eine der beiden Zahlen',
   'limit.minimum': 'mindestens %{limit}',
   'limit.maximum': 'höchstens %{limit}',
   'limit.min_length': 'mindestens %{smart_count} Zeichen',
@@ -232,6 +234,7 @@ export const de: Texts = {
   'many.not_looked': 'Nichts wurde gelöscht.',
   'many.next': 'Weiter',
   'many.back': 'Zurück',
+  'many.sample': 'Einige der Datensätze, vorher und nachher',
   'many.same': '%{smart_count} hat diesen Wert schon. |||| %{smart_count} haben diesen Wert schon.',
   'many.guarded':
     'Noch ist nichts geschrieben. Ändert jemand anderes dieses Feld eines Datensatzes zuerst, bleibt der Datensatz, wie er ist.',

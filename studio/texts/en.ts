@@ -193,6 +193,8 @@ export const en = {
   'form.leave_text': 'What you have typed would be lost.',
   'form.stay': 'Stay',
   'form.leave': 'Leave',
+  'number.two_ways': 'This can be read in two ways. Which number is it?',
+  'limit.two_ways': 'Choose one of the two numbers',
   'limit.minimum': 'at least %{limit}',
   'limit.maximum': 'at most %{limit}',
   'limit.min_length': 'at least %{smart_count} character |||| at least %{smart_count} characters',
@@ -228,6 +230,7 @@ export const en = {
   'many.not_looked': 'Nothing was deleted.',
   'many.next': 'Next',
   'many.back': 'Back',
+  'many.sample': 'Some of the records, before and after',
   'many.same': '%{smart_count} has this value already. |||| %{smart_count} have this value already.',
   'many.guarded':
     'Nothing is written yet. If someone else changes this field of a record first, that record is left as it is.',

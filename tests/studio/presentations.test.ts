@@ -3,7 +3,17 @@ import type { FieldInfo } from '../../studio/data/model.ts';
 import { isRight, presentationName } from '../../studio/presentations/choose.ts';
 import { CONTAINS, filterNodes, filterOperators, readCondition } from '../../studio/presentations/filter.ts';
 import { brokenLimits } from '../../studio/presentations/limits.ts';
-import { numberInWords, numberRead, numberTyped } from '../../studio/presentations/numbers.ts';
+import { valueOf } from '../../studio/presentations/field-draft.ts';
+import {
+  numberDraft,
+  numberInWords,
+  numberReadings,
+  numberSpoken,
+  numberTyped,
+  OpenNumber,
+  openReadings,
+} from '../../studio/presentations/numbers.ts';
+import { newRow, nodesOf } from '../../studio/lists/filter-draft.ts';
 import { dateText, localInput, periodDays, spanOf, storedTime, timeText } from '../../studio/presentations/times.ts';
 import { writeTree } from '../../studio/data/filter-tree.ts';
 
@@ -153,16 +163,73 @@ test('a part of a text is the first operator, and needs no *', () => {
 });
 
 test.each([
-  ['12,5', 'de', '12.5', '12,5'],
-  ['1.234,50', 'de', '1234.50', '1234,50'],
-  ['-,5', 'fr', '-.5', '-,5'],
-  ['12.5', 'de', '12.5', '12,5'],
-  ['12,', 'de', '12.', '12,'],
-  ['12', 'de', '12', '12'],
-  ['12.5', 'en', '12.5', '12.5'],
-  ['1,5', 'en', '1,5', '1,5'],
-  ['many', 'de', 'many', 'many'],
-])('%s typed in %s is %s, shown as %s', (text, language, read, shown) => {
-  expect(numberRead(text, language)).toBe(read);
-  expect(numberTyped(read, language)).toBe(shown);
+  ['3.000', 'de', 'integer', ['3000']],
+  ['1.234.567', 'de', 'integer', ['1234567']],
+  ['1,000', 'en', 'integer', ['1000']],
+  ["1'000", 'en', 'integer', ['1000']],
+  ["1'000", 'de-CH', 'integer', ['1000']],
+  ['1 000', 'fr', 'integer', ['1000']],
+  ['1\u202f000', 'fr', 'integer', ['1000']],
+  ['1,00,000', 'en-IN', 'integer', ['100000']],
+  ['007', 'de', 'integer', ['7']],
+  ['1,000', 'de', 'integer', ['1', '1000']],
+  ['3.000', 'en', 'integer', ['3', '3000']],
+  ['1,5', 'de', 'integer', []],
+  ['3.456', 'en', 'integer', []],
+  ['12.5', 'de', 'integer', []],
+  ['1.500', 'de', 'decimal', ['1500', '1.500']],
+  ['1,500', 'en', 'decimal', ['1500', '1.500']],
+  ['-1.600', 'de', 'decimal', ['-1600', '-1.600']],
+  ['1.500', 'fr', 'decimal', ['1500', '1.500']],
+  ['1.500', 'en', 'decimal', ['1.500']],
+  ['1,500', 'de', 'decimal', ['1.500']],
+  ['0.500', 'de', 'decimal', ['0.500']],
+  ['1234.567', 'de', 'decimal', ['1234.567']],
+  ['1.234,56', 'de', 'decimal', ['1234.56']],
+  ['1.234,56', 'en', 'decimal', ['1234.56']],
+  ['1,234.56', 'de', 'decimal', ['1234.56']],
+  ["1'234.50", 'de-CH', 'decimal', ['1234.50']],
+  ['1 234,5', 'fr', 'decimal', ['1234.5']],
+  ['12.345.678,9', 'de', 'decimal', ['12345678.9']],
+  ['12,34,56', 'de', 'decimal', []],
+  ['1.23.456', 'de', 'decimal', []],
+  ['1.2.3', 'de', 'decimal', []],
+  ['12.5', 'de', 'decimal', ['12.5']],
+  ['-,5', 'fr', 'decimal', ['-0.5']],
+  ['\u22125', 'de', 'decimal', ['-5']],
+  ['12,', 'de', 'decimal', ['12']],
+  ['12,50 €', 'de', 'decimal', ['12.50']],
+  ['1.5e-7', 'de', 'number', ['1.5e-7']],
+  ['12345678901234567890,10', 'de', 'decimal', ['12345678901234567890.10']],
+  ['5 %', 'de', 'decimal', []],
+  ['many', 'de', 'decimal', []],
+  ['', 'de', 'decimal', []],
+] as const)('%s typed in %s as %s can mean %j', (text, language, type, readings) => {
+  expect(numberReadings(text, language, type === 'integer' ? 0 : undefined)).toEqual(readings);
+});
+
+test.each(['de', 'de-AT', 'de-CH', 'en', 'en-IN', 'fr', 'sv', 'pl', 'hi', 'es', 'pt-PT'])(
+  'a number as %s writes it is read as that number, or both of its readings are offered',
+  (language) => {
+    for (const number of ['0', '7', '1234', '1234567', '0.5', '12.25', '1234.5', '1234567.125', '-98765.4321']) {
+      const shown = numberSpoken(number, language, 0);
+      expect(numberReadings(shown, language, undefined)).toContain(number);
+      expect(numberReadings(numberTyped(number, language), language, undefined)).toEqual([number]);
+    }
+  },
+);
+
+test('a text that can be two numbers has no value until one is chosen', () => {
+  const draft = numberDraft('1.500', 'de', 2);
+  expect(numberTyped(draft, 'de')).toBe('1.500');
+  expect(openReadings(draft, 'de', 2)).toEqual(['1500', '1.50']);
+  expect(() => valueOf(fieldOf({ type: 'decimal' }), draft)).toThrow(OpenNumber);
+  expect(brokenLimits(say, fieldOf({ type: 'decimal' }), draft)).toBe('limit.two_ways');
+  const price = fieldOf({ type: 'decimal', operators: ['eq'] });
+  const subject = { path: 'f', title: 'F', operators: price.operators, field: price };
+  const row = { ...newRow(), path: 'f', operator: 'eq' };
+  expect(() => nodesOf([{ ...row, text: draft }], [subject], () => [])).toThrow(OpenNumber);
+  expect(nodesOf([{ ...row, text: '1500' }], [subject], () => [])).toEqual([
+    { kind: 'condition', path: 'f', operator: 'eq', values: ['1500'] },
+  ]);
 });
