@@ -15,7 +15,7 @@ export function Heading({ text, sx }: HeadingProps) {
     document.title = `${text} · ${title}`;
   }, [text, title]);
   return (
-    <Typography variant="h1" sx={sx}>
+    <Typography variant="h1" sx={[{ overflowWrap: 'anywhere' }, sx ?? {}] as SxProps<Theme>}>
       <bdi>{text}</bdi>
     </Typography>
   );

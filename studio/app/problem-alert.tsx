@@ -20,12 +20,18 @@ export function problemText(say: Say, error: unknown): string {
 interface ProblemAlertProps {
   readonly error: unknown;
   readonly onRetry?: () => void;
+  /** Whether the records that are in the way are named. */
+  readonly isLinked?: boolean;
 }
 
-export function ProblemAlert({ error, onRetry }: ProblemAlertProps) {
+/** The same request again would be refused again. */
+const isFinal = (status: number): boolean => status >= 400 && status < 500 && ![408, 412, 429].includes(status);
+
+export function ProblemAlert({ error, onRetry, isLinked = true }: ProblemAlertProps) {
   const say = useText();
-  const isRefused = problemOf(error).status === 401;
-  const retry = onRetry && !isRefused && (
+  const { status } = problemOf(error);
+  const isRefused = status === 401;
+  const retry = onRetry && !isFinal(status) && (
     <Button color="inherit" size="small" onClick={onRetry}>
       {say('problem.retry')}
     </Button>
@@ -33,7 +39,7 @@ export function ProblemAlert({ error, onRetry }: ProblemAlertProps) {
   return (
     <Alert severity="error" action={retry}>
       {problemText(say, error)}
-      <InTheWay error={error} />
+      {isLinked && <InTheWay error={error} />}
       {isRefused && onRetry !== undefined && <TokenInput onKept={onRetry} />}
     </Alert>
   );

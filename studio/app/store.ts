@@ -4,15 +4,14 @@ import { localStorageStore, memoryStore, type Store } from 'ra-core';
 const kept = localStorageStore(undefined, 'studio');
 const forgotten = memoryStore();
 
-const isKept = (key: string): boolean => key === 'locale' || key === 'appearance' || key.endsWith('.columns');
+const KEPT = /^(?:locale|appearance|charts|density|size)$|\.(?:columns|measure|views)$/;
+const isKept = (key: string): boolean => KEPT.test(key);
 const storeOf = (key: string): Store => (isKept(key) ? kept : forgotten);
 
 export const store: Store = {
   setup() {
     kept.setup();
     forgotten.setup();
-    // Former versions kept filters and selected records.
-    for (const key of Object.keys(kept.listItems?.() ?? {})) if (!isKept(key)) kept.removeItem(key);
   },
   teardown() {
     kept.teardown();

@@ -18,7 +18,6 @@ import { useEffect, useState } from 'react';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { Waiting } from '../app/waiting.tsx';
 import {
-  type FieldInfo,
   fullestVariant,
   type RelationInfo,
   type StudioModel,
@@ -27,11 +26,10 @@ import {
   useModel,
 } from '../data/model.ts';
 import type { StudioRecord } from '../data/provider.ts';
-import { isWritable } from '../presentations/field-draft.ts';
 import { plainText } from '../presentations/plain.ts';
 import { type Say, useText } from '../texts/texts.ts';
-import { type Draft, type Item, itemsOf, keyOf, OTHER_KEYS, type RecordDraft, recordDraft } from './draft.ts';
-import { mergeOf } from './merge.ts';
+import { type Draft, isInline, type Item, itemsOf, keyOf, type RecordDraft, recordDraft } from './draft.ts';
+import { type Member, mergeOf, type Side } from './merge.ts';
 
 interface Version {
   readonly record: StudioRecord | undefined;
@@ -49,78 +47,62 @@ interface ConflictProps {
   readonly onSaved: (record: StudioRecord) => void;
 }
 
-type Side = 'mine' | 'theirs';
-
 export function Conflict({ type, began, mine, onClose, onTaken, onSaved }: ConflictProps) {
   const say = useText();
   const model = useModel();
   const provider = useDataProvider();
-  const id = began.record?.id ?? '';
+  const recordId = began.record?.id ?? '';
   const { data, error } = useQuery<StudioRecord>({
-    queryKey: [type.path, 'conflict', id],
+    queryKey: [type.path, 'conflict', recordId],
     queryFn: async () =>
-      (await provider.getOne<StudioRecord>(type.path, { id, meta: { variant: fullestVariant(type) } })).data,
+      (await provider.getOne<StudioRecord>(type.path, { id: recordId, meta: { variant: fullestVariant(type) } })).data,
     gcTime: 0,
     // The values that a person chooses from must not change meanwhile.
     refetchOnWindowFocus: false,
   });
   const [chosen, setChosen] = useState<Readonly<Record<string, Side>>>({});
   const theirs = data === undefined ? undefined : recordDraft(model, type, data.values);
-  const keys = keysOf(type, say('record.other_keys'));
-  const merge =
-    theirs === undefined
-      ? undefined
-      : mergeOf(
-          keys.map(({ key }) => key),
-          began.draft,
-          mine,
-          theirs,
-        );
-  const asked = keys.filter(({ key }) => merge?.asked.includes(key) === true);
-  const sideOf = (key: string): Side => chosen[key] ?? 'mine';
+  const versions = theirs && { was: began.draft, mine, theirs };
+  const sideOf = (id: string): Side => chosen[id] ?? 'mine';
+  const merge = versions && mergeOf(model, type, versions, sideOf);
   const take = (): void => {
-    if (data === undefined || theirs === undefined || merge === undefined) return;
-    const kept = [...merge.mine, ...merge.asked.filter((key) => sideOf(key) === 'mine')];
-    const values = kept.map((key): [string, Draft] => [key, mine[key]]);
-    onTaken({ record: data, draft: theirs }, { ...theirs, ...Object.fromEntries(values) });
+    if (data !== undefined && theirs !== undefined && merge !== undefined)
+      onTaken({ record: data, draft: theirs }, merge.draft);
   };
   // A conflict without contradictions is merged without a question.
   useEffect(() => {
-    if (data === undefined || merge === undefined || merge.asked.length > 0) return;
+    if (data === undefined || merge === undefined || merge.questions.length > 0) return;
     if (merge.isSaved) onSaved(data);
     else take();
   }, [data]);
-  if (merge !== undefined && merge.asked.length === 0) return undefined;
+  if (merge !== undefined && merge.questions.length === 0) return undefined;
   return (
     <Dialog open onClose={onClose} fullWidth maxWidth="md" aria-labelledby="conflict-title">
       <DialogTitle id="conflict-title">{say('conflict.title')}</DialogTitle>
       <DialogContent sx={{ display: 'grid', gap: 2 }}>
         <Alert severity="warning">{say('conflict.text')}</Alert>
         {error ? <ProblemAlert error={error} /> : theirs === undefined ? <Waiting /> : undefined}
-        {theirs !== undefined &&
-          asked.map(({ key, title, ...member }) => (
-            <Box key={key} component="fieldset" sx={{ border: 1, borderColor: 'divider', borderRadius: 1, m: 0 }}>
-              <legend>{title}</legend>
-              <Typography variant="body2" sx={{ color: 'text.secondary' }}>
-                {say('conflict.was', { value: shown(say, began.draft[key], model, member) })}
-              </Typography>
-              <RadioGroup
-                value={sideOf(key)}
-                onChange={(_event, side) => setChosen({ ...chosen, [key]: side === 'mine' ? 'mine' : 'theirs' })}
-              >
+        {merge?.questions.map(({ id, within, title = say('record.other_keys'), was, ...question }) => (
+          <Box key={id} component="fieldset" sx={{ border: 1, borderColor: 'divider', borderRadius: 1, m: 0 }}>
+            <legend>{[...within, title].join(' › ')}</legend>
+            <Typography variant="body2" sx={{ color: 'text.secondary' }}>
+              {say('conflict.was', { value: shown(say, was, model, question) })}
+            </Typography>
+            <RadioGroup
+              value={sideOf(id)}
+              onChange={(_event, side) => setChosen({ ...chosen, [id]: side === 'mine' ? 'mine' : 'theirs' })}
+            >
+              {(['mine', 'theirs'] as const).map((side) => (
                 <FormControlLabel
-                  value="mine"
+                  key={side}
+                  value={side}
                   control={<Radio size="small" />}
-                  label={say('conflict.mine', { value: shown(say, mine[key], model, member) })}
+                  label={say(`conflict.${side}`, { value: shown(say, question[side], model, question) })}
                 />
-                <FormControlLabel
-                  value="theirs"
-                  control={<Radio size="small" />}
-                  label={say('conflict.theirs', { value: shown(say, theirs[key], model, member) })}
-                />
-              </RadioGroup>
-            </Box>
-          ))}
+              ))}
+            </RadioGroup>
+          </Box>
+        ))}
       </DialogContent>
       <DialogActions>
         <Button color="inherit" onClick={onClose}>
@@ -134,26 +116,12 @@ export function Conflict({ type, began, mine, onClose, onTaken, onSaved }: Confl
   );
 }
 
-interface Member {
-  readonly field?: FieldInfo;
-  readonly relation?: RelationInfo;
-}
-interface Key extends Member {
-  readonly key: string;
-  readonly title: string;
-}
-
-function keysOf({ fields, relations, open }: TypeInfo, other: string): readonly Key[] {
-  const named = [
-    ...fields.filter(isWritable).map((field) => ({ key: keyOf(field.name), title: field.title, field })),
-    ...relations
-      .filter(({ readOnly }) => !readOnly)
-      .map((relation) => ({ key: keyOf(relation.name), title: relation.title, relation })),
-  ];
-  return open ? [...named, { key: OTHER_KEYS, title: other }] : named;
-}
-
-function shown(say: Say, draft: Draft, model: StudioModel, { field, relation }: Member = {}): string {
+function shown(
+  say: Say,
+  draft: Draft,
+  model: StudioModel,
+  { field, relation }: Pick<Member, 'field' | 'relation'>,
+): string {
   if (draft === null || draft === undefined) return say('value.null');
   if (typeof draft === 'boolean') return say(draft ? 'value.yes' : 'value.no');
   if (typeof draft === 'string')
@@ -164,15 +132,15 @@ function shown(say: Say, draft: Draft, model: StudioModel, { field, relation }: 
     : items.map((item) => shownItem(say, item, model, relation)).join('; ');
 }
 
-/** Its name, and the values that are edited within the form. */
+/** Its name, and of a record that belongs to this one its values. */
 function shownItem(
   say: Say,
   { name, record: edited, stored }: Item,
   model: StudioModel,
-  relation?: RelationInfo,
+  relation: RelationInfo | undefined,
 ): string {
   const record = edited ?? stored;
-  if (record === null || relation === undefined) return name;
+  if (record === null || relation === undefined || !isInline(relation)) return name;
   const type = typeNamed(model, relation.type);
   const values = [...type.fields, ...type.relations].flatMap((member) => {
     const value = record[keyOf(member.name)];

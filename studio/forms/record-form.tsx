@@ -15,7 +15,7 @@ import { recordQuery, type StudioRecord } from '../data/provider.ts';
 import { createAttempts } from '../data/attempts.ts';
 import { send, type Sent } from '../data/request.ts';
 import { useText } from '../texts/texts.ts';
-import { bodyOf, DraftFault, removesKeys } from './body.ts';
+import { bodyOf, DraftFault, draftFaultText, removesKeys } from './body.ts';
 import { Conflict } from './conflict.tsx';
 import { draftAnew, newDraft, type RecordDraft, recordDraft } from './draft.ts';
 import { FormProblem } from './form-problem.tsx';
@@ -97,11 +97,10 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
     };
   };
 
-  /** Refuses text that has to be JSON and is not. */
+  /** Refuses text that has no value. */
   const refuseText = (problem: unknown): void => {
     setError(problem);
-    if (problem instanceof DraftFault)
-      form.setError(problem.path, { message: say('form.not_json', { message: problem.message }) });
+    if (problem instanceof DraftFault) form.setError(problem.path, { message: draftFaultText(say, problem.cause) });
   };
 
   const requestShown = (): Sent | undefined => {
@@ -289,6 +288,8 @@ function useFocusOnFault(error: unknown): void {
   useEffect(() => {
     if (error === undefined) return;
     const input = document.querySelector<HTMLElement>('main [aria-invalid="true"]');
-    input?.focus();
+    // Not under the bar below the form.
+    input?.scrollIntoView({ block: 'center' });
+    input?.focus({ preventScroll: true });
   }, [error]);
 }

@@ -1,6 +1,6 @@
 /** The menu of a list: its columns and rows, export, import, and its request. */
 import { Checkbox, Divider, IconButton, ListItemText, Menu, MenuItem } from '@mui/material';
-import { useListContext } from 'ra-core';
+import { useListContext, useStore } from 'ra-core';
 import { useState } from 'react';
 import { dialog } from '../app/boundary.tsx';
 import { ColumnsIcon, ExportIcon, ImportIcon } from '../app/icons.tsx';
@@ -26,6 +26,7 @@ interface ListMenuProps {
 export function ListMenu({ type, columns, found, target }: ListMenuProps) {
   const say = useText();
   const { perPage, setPerPage } = useListContext();
+  const [, keepSize] = useStore<number>('size');
   const [anchor, setAnchor] = useState<HTMLElement>();
   const [open, setOpen] = useState<'export' | 'import'>();
   const sizes = [...new Set([...SIZES.filter((size) => size <= type.list.maxLimit), perPage])].toSorted(
@@ -93,7 +94,10 @@ export function ListMenu({ type, columns, found, target }: ListMenuProps) {
             items: sizes.map((size) => ({
               text: numberText(size),
               isChosen: size === perPage,
-              to: () => setPerPage(size),
+              to: () => {
+                keepSize(size);
+                setPerPage(size);
+              },
             })),
           },
         ]}

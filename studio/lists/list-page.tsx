@@ -43,9 +43,10 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
   const variant = useVariant();
   const columns = useColumns(type, variant);
   const meta: ListMeta = { columns: columns.shown.map(({ name }) => name), variant };
+  const [size] = useStore('size', PER_PAGE);
   const list = useListController<StudioRecord>({
     resource: type.path,
-    perPage: PER_PAGE,
+    perPage: Math.min(size, type.list.maxLimit),
     sort: { field: '', order: 'ASC' },
     storeKey: false,
     disableAuthentication: true,

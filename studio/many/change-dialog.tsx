@@ -15,15 +15,17 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNotify } from 'ra-core';
 import { type FormEvent, useState } from 'react';
 import { FormProvider, useForm } from 'react-hook-form';
+import { PlainTable } from '../app/plain-table.tsx';
 import { ProblemAlert, problemText } from '../app/problem-alert.tsx';
-import { isSameValue, type Value } from '../data/json.ts';
-import { type RelationInfo, useModel } from '../data/model.ts';
+import { isSameValue, type Value, type ValueObject } from '../data/json.ts';
+import { can, identifierOf, nameOf, type RelationInfo, useModel } from '../data/model.ts';
 import { problemOf } from '../data/problem.ts';
 import { Picker } from '../fields/picker.tsx';
 import { Related } from '../fields/related.tsx';
 import type { Choice } from '../fields/search.ts';
 import { Shown } from '../presentations/shown.tsx';
 import { type FieldDraft, valueOf } from '../presentations/field-draft.ts';
+import { draftFaultText } from '../forms/body.ts';
 import { FieldInput } from '../forms/field-input.tsx';
 import { numberText, useText } from '../texts/texts.ts';
 import {
@@ -34,6 +36,7 @@ import {
   linkTo,
   look,
   partsOf,
+  sampleOf,
   type Target,
   targetsOf,
   writePart,
@@ -53,6 +56,8 @@ interface Plan {
   readonly items: readonly Item[];
   /** How many have the value already; undefined where nobody has looked. */
   readonly same: number | undefined;
+  /** Some of the records, as they are. */
+  readonly sample: readonly ValueObject[];
 }
 
 /** The progress so far: the items of the plan before `next` are done. */
@@ -62,6 +67,7 @@ interface Outcome {
 }
 
 const VALUE = 'value';
+const MOST_SHOWN = 5;
 
 export default function ChangeDialog({ chosen, onClose }: ChangeDialogProps) {
   const { type } = chosen;
@@ -70,8 +76,8 @@ export default function ChangeDialog({ chosen, onClose }: ChangeDialogProps) {
   const notify = useNotify();
   const queries = useQueryClient();
   const targets = targetsOf(type);
-  const [target, setTarget] = useState(targets[0]);
-  const form = useForm<{ value: FieldDraft }>({ defaultValues: { value: target && firstDraft(target) } });
+  const [target, setTarget] = useState<Target>();
+  const form = useForm<{ value: FieldDraft }>({ defaultValues: { value: null } });
   const [choice, setChoice] = useState<Choice | null>(null);
   const { run, stop, progress, isWorking, isStopping, error } = useWork();
   const [plan, setPlan] = useState<Plan>();
@@ -93,8 +99,15 @@ export default function ChangeDialog({ chosen, onClose }: ChangeDialogProps) {
   const prepare = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     if (target === undefined) return;
+    let given: Value;
+    try {
+      given = valueFor(target);
+    } catch (problem) {
+      form.setError(VALUE, { message: draftFaultText(say, problem) });
+      return;
+    }
     await run(async (tools) => {
-      const change = { type, target, value: valueFor(target) };
+      const change = { type, target, value: given };
       const ids = await idsOf(chosen, tools.report, tools.signal);
       const seen = await look(model, change, ids, tools);
       const [first] = seen?.items ?? [];
@@ -108,7 +121,8 @@ export default function ChangeDialog({ chosen, onClose }: ChangeDialogProps) {
       }
       const isLooked = isTagged(type, ids.length);
       const same = seen.values.filter((value) => isSameValue(value, change.value)).length;
-      setPlan({ change, items: seen.items, same: isLooked && target.field !== undefined ? same : undefined });
+      const sample = can(type, 'list') ? await sampleOf(change, ids.slice(0, MOST_SHOWN), tools.signal) : [];
+      setPlan({ change, items: seen.items, same: isLooked && target.field !== undefined ? same : undefined, sample });
       return true;
     });
   };
@@ -161,6 +175,7 @@ export default function ChangeDialog({ chosen, onClose }: ChangeDialogProps) {
                   label={say('filter.field')}
                   value={target?.name ?? ''}
                   disabled={isWorking}
+                  autoFocus
                   onChange={(event) => choose(event.target.value)}
                 >
                   {targets.map(({ name, title }) => (
@@ -183,9 +198,28 @@ export default function ChangeDialog({ chosen, onClose }: ChangeDialogProps) {
                 )}
               </>
             ) : (
-              <Typography>
-                {plan.change.target.title}: <Given plan={plan} choice={choice} />
-              </Typography>
+              <>
+                <Typography>
+                  {plan.change.target.title}: <Given plan={plan} choice={choice} />
+                </Typography>
+                <PlainTable
+                  label={say('many.sample')}
+                  rows={plan.sample.map((values) => ({
+                    key: identifierOf(type, values),
+                    cells: [
+                      <bdi key="name">{nameOf(type, values)}</bdi>,
+                      <span key="change">
+                        <Had plan={plan} values={values} /> → <Given plan={plan} choice={choice} />
+                      </span>,
+                    ],
+                  }))}
+                />
+                {total > plan.sample.length && plan.sample.length > 0 && (
+                  <Typography variant="body2">
+                    {say('import.more', { smart_count: total - plan.sample.length })}
+                  </Typography>
+                )}
+              </>
             )}
             {plan && outcome === undefined && !isWorking && (
               <Alert severity="info">
@@ -255,6 +289,12 @@ export default function ChangeDialog({ chosen, onClose }: ChangeDialogProps) {
 function firstDraft({ field }: Target): FieldDraft {
   if (field === undefined || field.nullable !== false) return null;
   return field.type === 'boolean' ? false : (field.enum?.[0] ?? '');
+}
+
+function Had({ plan: { change }, values }: { readonly plan: Plan; readonly values: ValueObject }) {
+  const { field, relation, name } = change.target;
+  if (field) return <Shown field={field} value={values[name]} isShort />;
+  return <Related relation={relation} value={values[name]} isLinked={false} />;
 }
 
 function Given({ plan: { change }, choice }: { readonly plan: Plan; readonly choice: Choice | null }) {

@@ -1,5 +1,5 @@
 /** Gives one field of many records the same value, in parts that the service takes. */
-import { isValueObject, NumberText, type Value, type ValueObject } from '../data/json.ts';
+import { isValueList, isValueObject, NumberText, type Value, type ValueObject } from '../data/json.ts';
 import {
   can,
   type FieldInfo,
@@ -9,6 +9,8 @@ import {
   type TypeInfo,
   typeNamed,
 } from '../data/model.ts';
+import { listQuery } from '../data/list-request.ts';
+import type { Where } from '../data/where.ts';
 import { problemOf } from '../data/problem.ts';
 import { send } from '../data/request.ts';
 import { isJson, isWritable } from '../presentations/field-draft.ts';
@@ -93,6 +95,19 @@ export async function look(
     report({ done: items.length, total: ids.length });
   }
   return { items, values };
+}
+
+/** The first of the records with their labels and what they have now. */
+export async function sampleOf(
+  { type, target }: Pick<Change, 'type' | 'target'>,
+  ids: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly ValueObject[]> {
+  const columns = [...(type.label === null ? [] : [type.label]), target.name];
+  const where: Where = ids.map((id) => [`_cnd[${type.identifier.name}][in]`, id]);
+  const query = listQuery(type, { columns, where, sort: undefined, offset: 0, limit: ids.length });
+  const { body } = await patiently(() => send({ method: 'GET', target: `${type.path}?${query}` }, signal), signal);
+  return isValueList(body) ? body.filter(isValueObject) : [];
 }
 
 const bodyOf = ({ type, target, value }: Change, { id, tag }: Item): ValueObject => ({

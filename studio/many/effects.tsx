@@ -3,6 +3,8 @@ import { Alert, Link } from '@mui/material';
 import { useQuery } from '@tanstack/react-query';
 import { Link as RouterLink } from 'react-router-dom';
 import { isValueList, isValueObject, textOf, type Value } from '../data/json.ts';
+import { InTheWay } from '../app/in-the-way.tsx';
+import { listSearch } from '../data/address.ts';
 import { listedTypes, type RelationInfo, type StudioModel, type TypeInfo, useModel } from '../data/model.ts';
 import { send } from '../data/request.ts';
 import { textOfWhere, type Where } from '../data/where.ts';
@@ -71,30 +73,34 @@ async function usesOf(model: StudioModel, type: TypeInfo, id: string, signal: Ab
   return counted.filter(({ count }) => count > 0);
 }
 
-/** "Used by 91 products and 1 hub", each as a link to the list of them. */
-export function Uses({ type, id }: { readonly type: TypeInfo; readonly id: string }) {
+interface UsesProps {
+  readonly type: TypeInfo;
+  readonly id: string;
+  /** The refusal, which names some of the records. */
+  readonly error: unknown;
+}
+
+/** "Used by 91 products and 1 hub", each as a link to the list of them; where there is no such list, the records. */
+export function Uses({ type, id, error }: UsesProps) {
   const say = useText();
   const model = useModel();
-  const { data: uses = [] } = useQuery({
+  const { data: uses } = useQuery({
     queryKey: [type.path, 'uses', id],
     queryFn: ({ signal }) => usesOf(model, type, id, signal),
     gcTime: 0,
   });
-  if (uses.length === 0) return undefined;
+  if (uses === undefined) return undefined;
+  if (uses.length === 0) return <InTheWay error={error} />;
   return (
     <Alert severity="error" sx={{ mt: 1 }}>
       {say('record.used_by')}{' '}
-      {uses.map(({ type: user, relation, where, count }, index) => (
-        <span key={`${user.type} ${relation.name}`}>
-          {index === 0 ? '' : ', '}
-          <Link component={RouterLink} to={`/${user.path}?${listAddress(where)}`} color="inherit">
+      {uses.map(({ type: user, relation, where, count }) => (
+        <div key={`${user.type} ${relation.name}`}>
+          <Link component={RouterLink} to={`/${user.path}${listSearch(textOfWhere(where))}`} color="inherit">
             {numberText(count)} {count === 1 ? user.title.one : user.title.many}
           </Link>
-        </span>
+        </div>
       ))}
     </Alert>
   );
 }
-
-const listAddress = (where: Where): string =>
-  new URLSearchParams({ filter: JSON.stringify({ where: textOfWhere(where) }) }).toString();

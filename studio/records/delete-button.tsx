@@ -55,6 +55,7 @@ function DeleteDialog({ type, record, variant, onClose }: DeleteButtonProps & { 
   });
   const error = failure ?? refusal ?? undefined;
   const isOutdated = problemOf(error).status === 412;
+  const isUsed = problemOf(error).status === 409;
   const [hasChanged, setChanged] = useState(false);
   useEffect(() => {
     if (!isOutdated) return;
@@ -86,9 +87,9 @@ function DeleteDialog({ type, record, variant, onClose }: DeleteButtonProps & { 
         {error === undefined || isOutdated ? (
           <DialogContentText>{say(effects === undefined ? 'many.looking' : 'record.delete_text')}</DialogContentText>
         ) : (
-          <ProblemAlert error={error} onRetry={() => void remove()} />
+          <ProblemAlert error={error} onRetry={() => void remove()} isLinked={!isUsed} />
         )}
-        {problemOf(error).status === 409 && <Uses type={type} id={record.id} />}
+        {isUsed && <Uses type={type} id={record.id} error={error} />}
         <Effects effects={others} />
       </DialogContent>
       <DialogActions>

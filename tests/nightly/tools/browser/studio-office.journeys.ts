@@ -1,0 +1,137 @@
+/** A day's work in a German office, at the width of a laptop. */
+import type { Page } from 'playwright-core';
+import { violations } from './axe.ts';
+import { formsOf, runStudio, savedRecord } from './studio-page.ts';
+
+const { server, visit } = runStudio({ schemaDirectory: 'tests/fixtures/coffee', settings: { title: 'Coffee' } });
+const shop = formsOf(server);
+const GERMAN = { locale: 'de-DE', timezoneId: 'Europe/Berlin' } as const;
+const LAPTOP = { ...GERMAN, viewport: { width: 1366, height: 768 } };
+const LONG = 'Donaudampfschifffahrtsgesellschaftskapitänswitwenrentenauszahlungsstellenleiterinnenverein';
+
+beforeAll(async () => {
+  await shop.ask('POST', 'categories', { name: 'Beans' });
+  for (const [index, name] of ['Yirgacheffe', 'Sidamo', 'Mocha'].entries())
+    await shop.ask('POST', 'products', { name, sku: `CB-100${index}`, price: '7.90', stock: 9, category: { id: 1 } });
+  for (let index = 1; index <= 40; index += 1)
+    await shop.ask('POST', 'customers', { name: `Kunde ${index}`, email: `k${index}@example.com`, city: 'Kassell' });
+  await shop.ask('POST', 'customers', { name: LONG, email: 'lang@example.com', city: LONG.slice(0, 60) });
+  for (let index = 1; index <= 4; index += 1) {
+    const lines = [1, 2].map((quantity) => ({ quantity, price: '2910.55', product: { id: index % 2 ? 1 : 2 } }));
+    const order = { number: `2026-000${index}`, state: 'open', total: '1002910.55', customer: { id: 1 }, lines };
+    await shop.ask('POST', 'orders', order);
+  }
+});
+
+const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
+const saveButton = (page: Page) => button(page, 'Speichern');
+
+test.each([1366, 1440])('amounts in the orders of a customer stay whole at %s px', async (width) => {
+  const { page, complaints, close } = await visit({ ...GERMAN, viewport: { width, height: 900 } });
+  await page.goto(`${server.url}/studio/customers/1`);
+  const table = page.getByRole('region', { name: 'Orders' }).getByRole('region');
+  const amounts = table.locator('td.amount');
+  await amounts.first().waitFor();
+  const edge = await table.boundingBox();
+  for (const amount of await amounts.all()) {
+    const box = await amount.boundingBox();
+    expect(await amount.innerText()).toBe('1.002.910,55');
+    expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual((edge?.x ?? 0) + (edge?.width ?? 0) + 1);
+  }
+  const isWhole = "[...document.querySelectorAll('td.amount')].every((cell) => cell.scrollWidth <= cell.clientWidth)";
+  expect(await page.evaluate(isWhole)).toBe(true);
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+test('a bulk change begins with no field, and shows what will be', async () => {
+  const { page, complaints, close } = await visit(LAPTOP);
+  await page.goto(`${server.url}/studio/customers?city=Kassell&$size=50`);
+  await page.getByRole('checkbox', { name: 'Alle auf dieser Seite auswählen' }).check();
+  await button(page, 'Ändern').click();
+  const field = page.getByRole('combobox', { name: 'Feld' });
+  await field.waitFor();
+  await field.and(page.locator(':focus')).waitFor();
+  expect(await button(page, 'Weiter').isDisabled()).toBe(true);
+  await page.keyboard.press('Enter');
+  await page.getByRole('option', { name: 'City' }).click();
+  await shop.input(page, 'City').fill('Kassel');
+  await page.keyboard.press('Enter');
+  const sample = page.getByRole('region', { name: 'Einige der Datensätze, vorher und nachher' });
+  await sample.getByText('Kassell → Kassel').first().waitFor();
+  await page.getByText('35 weitere').waitFor();
+  expect(await violations(page)).toEqual([]);
+  await button(page, '40 Datensätze ändern').click();
+  await page.getByText('40 Datensätze wurden geändert').waitFor();
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+test('two people who change two lines of an order are asked nothing, and one field of a line by its name', async () => {
+  const { page, close } = await visit(LAPTOP);
+  await page.goto(`${server.url}/studio/orders/1/edit`);
+  const quantities = page.getByRole('textbox', { name: 'Quantity' });
+  await quantities.nth(0).fill('7');
+  const [first, second] = (await shop.ask('GET', 'orders/1?include=lines')).stored['lines'] as { id: number }[];
+  await shop.ask('PUT', 'orders/1', { lines: [{ id: first?.id }, { id: second?.id, quantity: 8 }] });
+  await saveButton(page).click();
+  await savedRecord(page, 'orders');
+  const quantitiesStored = async () =>
+    ((await shop.ask('GET', 'orders/1?include=lines')).stored['lines'] as { quantity: number }[]).map(
+      (one) => one.quantity,
+    );
+  expect(await quantitiesStored()).toEqual([7, 8]);
+  await page.goto(`${server.url}/studio/orders/1/edit`);
+  await quantities.nth(0).fill('5');
+  await shop.ask('PUT', 'orders/1', { lines: [{ id: first?.id, quantity: 6 }, { id: second?.id }] });
+  await saveButton(page).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText(/^Lines › .* › Quantity$/).waitFor();
+  expect(await dialog.getByRole('group').count()).toBe(1);
+  await dialog.getByText('Meins: 5').click();
+  await button(page, 'Diese speichern').click();
+  await savedRecord(page, 'orders');
+  expect(await quantitiesStored()).toEqual([5, 8]);
+  await close();
+});
+
+test('a refused deletion leads to the records that are in the way', async () => {
+  const { page, close } = await visit(LAPTOP);
+  await page.goto(`${server.url}/studio/customers/1`);
+  await button(page, 'Löschen').click();
+  const link = page.getByRole('dialog').getByRole('link');
+  await link.first().waitFor();
+  expect(await link.allInnerTexts()).toEqual(['4 Orders']);
+  expect(await button(page, 'Erneut versuchen').count()).toBe(0);
+  await link.click();
+  await page.getByText('4 Datensätze').waitFor();
+  expect(page.url()).toContain('/studio/orders?customer=1');
+  await close();
+});
+
+test('a fault is shown where no bar covers it', async () => {
+  const { page, close } = await visit({ ...GERMAN, viewport: { width: 1366, height: 500 } });
+  await page.goto(`${server.url}/studio/orders/2/edit`);
+  const last = page.getByRole('textbox', { name: 'Price *' }).last();
+  await last.fill('x');
+  await page.keyboard.press('Control+Home');
+  await page.evaluate('scrollTo(0, 0)');
+  await page.keyboard.press('Control+s');
+  const fault = page.locator('.Mui-error.MuiFormHelperText-root').last();
+  await fault.waitFor();
+  await page.waitForTimeout(300);
+  const [place, bar] = [await fault.boundingBox(), await saveButton(page).boundingBox()];
+  expect((place?.y ?? 0) + (place?.height ?? 0)).toBeLessThan(bar?.y ?? 0);
+  expect(place?.y).toBeGreaterThan(56);
+  await close();
+});
+
+test('a long unbroken name widens no page', async () => {
+  const { page, close } = await visit(LAPTOP);
+  for (const address of ['customers', 'customers/41', 'customers/41/edit', 'orders/new?customer=41']) {
+    await page.goto(`${server.url}/studio/${address}`);
+    await page.getByText(LONG.slice(0, 20)).or(page.locator('input[value^=Donau]')).first().waitFor();
+    expect([address, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([address, 1366]);
+  }
+  await close();
+});
