@@ -2,7 +2,7 @@
 import { reactRouterProvider, type RouterProvider } from 'ra-core';
 import { createBrowserRouter, type RouteObject } from 'react-router-dom';
 import { useMemo } from 'react';
-import { addressSearch, formerAddress, librarySearch, VIEW } from '../data/address.ts';
+import { addressSearch, formerAddress, COLUMNS, librarySearch, VIEW } from '../data/address.ts';
 import { ROOT } from '../data/request.ts';
 
 const BASE = new URL('studio', ROOT).pathname;
@@ -22,11 +22,17 @@ export function createRouter(routes: RouteObject[]) {
   return router;
 }
 
-/** The view is not a matter of the list, and stays. */
+/** The view and its columns are not a matter of the list, and stay. */
 const withView = (search: string): string => {
-  const view = new URLSearchParams(location.search).get(VIEW);
+  const here = new URLSearchParams(location.search);
   const inLibrary = new URLSearchParams(search);
-  if (view !== null) inLibrary.set('variant', view);
+  for (const [name, key] of [
+    ['variant', VIEW],
+    ['columns', COLUMNS],
+  ] as const) {
+    const value = here.get(key);
+    if (value !== null) inLibrary.set(name, value);
+  }
   return addressSearch(inLibrary.toString());
 };
 

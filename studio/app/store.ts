@@ -4,7 +4,7 @@ import { localStorageStore, memoryStore, type Store } from 'ra-core';
 const kept = localStorageStore(undefined, 'studio');
 const forgotten = memoryStore();
 
-const KEPT = /^(?:locale|appearance|charts|density|size)$|\.(?:columns|measure|views)$/;
+const KEPT = /^(?:locale|appearance|charts|density|size)$|\.(?:columns|widths|measure|views)$/;
 const isKept = (key: string): boolean => KEPT.test(key);
 const storeOf = (key: string): Store => (isKept(key) ? kept : forgotten);
 

@@ -1,8 +1,9 @@
 /** The record types that have a list; among many, one is found by typing. */
 import { Box, List, ListItem, ListItemButton, ListItemIcon, ListItemText, TextField, Typography } from '@mui/material';
-import { memo, useMemo, useState } from 'react';
+import { Fragment, memo, useMemo, useState } from 'react';
 import { Link, useLocation } from 'react-router-dom';
 import { listAddress } from './kept-lists.ts';
+import { useViews } from '../lists/saved-views.ts';
 import { listedTypes, useModel } from '../data/model.ts';
 import { useTotals } from '../data/total.ts';
 import { numberText, useText } from '../texts/texts.ts';
@@ -60,28 +61,31 @@ export const TypesMenu = memo(() => {
           const total = totals.get(path);
           const isHere = pathname.split('/')[1] === path;
           return (
-            <ListItem key={type} disablePadding sx={ROW}>
-              <ListItemButton
-                component={Link}
-                to={pathname === `/${path}` ? `/${path}` : listAddress(path)}
-                selected={isHere}
-                aria-current={isHere ? 'page' : undefined}
-                sx={ITEM}
-              >
-                <ListItemIcon sx={ICON}>
-                  <TypeIcon of={info} />
-                </ListItemIcon>
-                <ListItemText
-                  primary={title.many}
-                  slotProps={{ primary: { sx: { fontWeight: isHere ? 600 : 400 } } }}
-                />
-                {total !== undefined && (
-                  <Typography variant="body2" component="span" sx={COUNT}>
-                    {numberText(total.count)}
-                  </Typography>
-                )}
-              </ListItemButton>
-            </ListItem>
+            <Fragment key={type}>
+              <ListItem disablePadding sx={ROW}>
+                <ListItemButton
+                  component={Link}
+                  to={pathname === `/${path}` ? `/${path}` : listAddress(path)}
+                  selected={isHere}
+                  aria-current={isHere ? 'page' : undefined}
+                  sx={ITEM}
+                >
+                  <ListItemIcon sx={ICON}>
+                    <TypeIcon of={info} />
+                  </ListItemIcon>
+                  <ListItemText
+                    primary={title.many}
+                    slotProps={{ primary: { sx: { fontWeight: isHere ? 600 : 400 } } }}
+                  />
+                  {total !== undefined && (
+                    <Typography variant="body2" component="span" sx={COUNT}>
+                      {numberText(total.count)}
+                    </Typography>
+                  )}
+                </ListItemButton>
+              </ListItem>
+              <Views path={path} />
+            </Fragment>
           );
         })}
       </List>
@@ -93,3 +97,21 @@ export const TypesMenu = memo(() => {
     </>
   );
 });
+
+/** The saved views of a type, below it. */
+function Views({ path }: { readonly path: string }) {
+  const [views] = useViews(path);
+  const { pathname, search } = useLocation();
+  return views.map((view) => (
+    <ListItem key={view.name} disablePadding>
+      <ListItemButton
+        component={Link}
+        to={`/${path}${view.search}`}
+        selected={pathname === `/${path}` && search === view.search}
+        sx={{ ...ITEM, minHeight: 32, paddingInlineStart: 6.25 }}
+      >
+        <ListItemText primary={view.name} />
+      </ListItemButton>
+    </ListItem>
+  ));
+}

@@ -9,6 +9,8 @@ const PAGE = '$page';
 const SIZE = '$size';
 const SEARCH = '$q';
 export const VIEW = '$view';
+/** The columns of a view that somebody passes on. */
+export const COLUMNS = '$columns';
 
 interface Filter {
   readonly where?: string;
@@ -52,6 +54,8 @@ export function addressSearch(search: string): string {
   if (page !== '1') pairs.push([PAGE, page]);
   if (size !== null && size !== DEFAULT_SIZE) pairs.push([SIZE, size]);
   if (view !== null) pairs.push([VIEW, view]);
+  const columns = query.get('columns');
+  if (columns !== null) pairs.push([COLUMNS, columns]);
   return queryOf(pairs);
 }
 
@@ -93,5 +97,8 @@ export function formerAddress(hash: string): string | undefined {
   const [path = '', search = ''] = hash.slice(1).split('?', 2);
   return path + addressSearch(search);
 }
+
+/** The query of a page, as people read it. */
+export const addressOf = (params: URLSearchParams): string => queryOf([...params]);
 
 export const listSearch = (where: string): string => queryOf(whereInAddress(where));

@@ -1,5 +1,6 @@
 /** The query for the list that is shown. */
 import type { TypeInfo } from './model.ts';
+import { orderOf, type SortKey } from './sort.ts';
 import type { Where } from './where.ts';
 
 /** A column: a field, the identifier, or a relation to one record. */
@@ -8,7 +9,7 @@ export type Column = string;
 export interface ListRequest {
   readonly columns: readonly Column[];
   readonly where: Where;
-  readonly sort: { readonly field: string; readonly descending: boolean } | undefined;
+  readonly sort: readonly SortKey[];
   readonly offset: number;
   readonly limit: number;
   readonly after?: string | undefined;
@@ -22,8 +23,7 @@ export function listQuery(type: TypeInfo, { columns, where, sort, offset, limit,
     ...where.map(([parameter, value]): [string, string] => [parameter, value]),
   ];
   if (variant !== undefined) parameters.push(['variant', variant]);
-  if (sort !== undefined)
-    parameters.push(['_cnd[orderBy]', sort.field], ['_cnd[orderBy]', sort.descending ? 'desc' : 'asc']);
+  if (sort.length > 0) parameters.push(['_cnd[orderBy]', orderOf(type, sort)]);
   parameters.push(['_cnd[limit]', after === undefined ? String(offset) : '0'], ['_cnd[limit]', String(limit)]);
   if (after !== undefined) parameters.push(['after', after]);
   return readable(parameters);

@@ -4,6 +4,7 @@ import { isValueList, isValueObject, type Value, type ValueObject } from './json
 import { includesOf } from './includes.ts';
 import { type Column, listQuery, type ListRequest, nextAfter } from './list-request.ts';
 import { searchedWhere } from './search.ts';
+import { sortKeys } from './sort.ts';
 import { identifierOf, type StudioModel, type TypeInfo } from './model.ts';
 import { send } from './request.ts';
 
@@ -92,7 +93,7 @@ function requestOf(
     columns,
     variant,
     where: searchedWhere(model, type, (filter ?? {}) as ListFilter, variant).where,
-    sort: sort?.field ? { field: sort.field, descending: sort.order === 'DESC' } : undefined,
+    sort: sort === undefined ? [] : sortKeys(sort),
     offset: (page - 1) * perPage,
     limit: perPage,
   };

@@ -50,7 +50,7 @@ export function SetTable({ relation, path, columns, rows, inputFor }: SetTablePr
   const say = useText();
   return (
     <TableContainer role="region" aria-label={relation.title} tabIndex={0}>
-      <Table size="small" sx={COMPACT}>
+      <Table size="small" sx={ROWS}>
         <TableHead>
           <TableRow>
             {columns.map((column) => (
@@ -92,12 +92,16 @@ export function SetTable({ relation, path, columns, rows, inputFor }: SetTablePr
 }
 
 /** The heads of the columns say what the inputs are; screen readers hear it at each of them. */
-const COMPACT = {
+export const COMPACT = {
+  '& .MuiInputLabel-root': HIDDEN,
+  '& legend': { display: 'none' },
+  '& fieldset': { top: 0 },
+  '& .MuiFormHelperText-root:not(.Mui-error, [role=status])': HIDDEN,
+} as const;
+
+const ROWS = {
+  ...COMPACT,
   '& td': { verticalAlign: 'top', px: 0.75, py: 0.5, borderBottom: 0 },
   '& th': { px: 0.75 },
-  '& td .MuiInputLabel-root': HIDDEN,
-  '& td legend': { display: 'none' },
-  '& td fieldset': { top: 0 },
-  '& td .MuiFormHelperText-root:not(.Mui-error, [role=status])': HIDDEN,
   '& td.digits input': { textAlign: 'end', fontVariantNumeric: 'tabular-nums' },
 } as const;

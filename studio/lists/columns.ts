@@ -1,6 +1,8 @@
-/** Which columns a list has: those that a person has chosen, otherwise the first ones of the type. */
+/** Which columns a list has, in which order and how wide: as a person has chosen, otherwise the first ones of the type. */
 import { useStore } from 'ra-core';
 import { useMemo } from 'react';
+import { useSearchParams } from 'react-router-dom';
+import { COLUMNS } from '../data/address.ts';
 import { type FieldInfo, isToMany, type RelationInfo, type TypeInfo } from '../data/model.ts';
 import { isRight as isNumeric } from '../presentations/choose.ts';
 
@@ -40,32 +42,64 @@ function firstColumns(type: TypeInfo): readonly string[] {
   return [...new Set([...first, ...relations].map(({ name }) => name))];
 }
 
-interface ChosenColumns {
+export interface ChosenColumns {
   readonly shown: readonly ColumnInfo[];
   readonly all: readonly ColumnInfo[];
+  readonly widths: Readonly<Record<string, number>>;
   toggle(name: string): void;
+  /** One place to the front, or to the end. */
+  move(name: string, by: 1 | -1): void;
+  resize(name: string, width: number): void;
   reset(): void;
 }
 
-function among(type: TypeInfo, variant: string | undefined, chosen: readonly string[] | undefined) {
+/** In the order of `names`. */
+function among(type: TypeInfo, variant: string | undefined, names: readonly string[]) {
   const hidden = new Set(type.variants?.omit[variant ?? type.variants.default]);
   const all = columnsOf(type).filter(({ name }) => !hidden.has(name));
-  const names = new Set(chosen ?? firstColumns(type));
-  const shown = all.filter(({ name }) => names.has(name));
-  return { all, names, shown: shown.length === 0 ? all.slice(0, 1) : shown };
+  const shown = names.flatMap((name) => all.find((column) => column.name === name) ?? []);
+  return { all, shown: shown.length === 0 ? all.slice(0, 1) : shown };
 }
 
-/** Kept in this browser, for each type. */
+const NONE = {};
+
+/** Kept in this browser, for each type; an address may name others. */
 export function useColumns(type: TypeInfo, variant: string | undefined): ChosenColumns {
-  const [chosen, choose] = useStore<readonly string[] | undefined>(`${type.path}.columns`);
-  const { all, names, shown } = useMemo(() => among(type, variant, chosen), [type, variant, chosen]);
-  // A column that this view lacks stays chosen in the others.
-  const toggle = (name: string): void =>
-    choose(names.has(name) ? [...names].filter((one) => one !== name) : [...names, name]);
-  return { all, shown, toggle, reset: () => choose(undefined) };
+  const [kept, keep] = useStore<readonly string[] | undefined>(`${type.path}.columns`);
+  const [widths, setWidths] = useStore<Readonly<Record<string, number>>>(`${type.path}.widths`, NONE);
+  const [search, setSearch] = useSearchParams();
+  const named = search.get(COLUMNS);
+  const names = useMemo(() => named?.split(',') ?? kept ?? firstColumns(type), [named, kept, type]);
+  const { all, shown } = useMemo(() => among(type, variant, names), [type, variant, names]);
+  const choose = (next: readonly string[] | undefined): void => {
+    keep(next);
+    if (named !== null)
+      setSearch((params) => {
+        params.delete(COLUMNS);
+        return params;
+      });
+  };
+  return {
+    all,
+    shown,
+    widths,
+    // A column that this view lacks stays chosen in the others.
+    toggle: (name) => choose(names.includes(name) ? names.filter((one) => one !== name) : [...names, name]),
+    move(name, by) {
+      const [from, other] = [name, shown[shown.findIndex((one) => one.name === name) + by]?.name ?? name];
+      choose(names.map((one) => (one === from ? other : one === other ? from : one)));
+    },
+    resize: (name, width) => setWidths({ ...widths, [name]: Math.round(width) }),
+    reset() {
+      choose(undefined);
+      setWidths(NONE);
+    },
+  };
 }
 
 export const isRight = (column: ColumnInfo): boolean => column.kind === 'field' && isNumeric(column.field);
 
-export const isSortable = (column: ColumnInfo): boolean =>
-  column.kind === 'identifier' || (column.kind === 'field' && column.field.operators.length > 0);
+export function isSortable(column: ColumnInfo): boolean {
+  if (column.kind === 'relation') return column.relation.label !== null && column.relation.operators.length > 0;
+  return column.kind === 'identifier' || column.field.operators.length > 0;
+}

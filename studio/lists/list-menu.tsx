@@ -2,40 +2,64 @@
 import { Checkbox, Divider, IconButton, ListItemText, Menu, MenuItem } from '@mui/material';
 import { useListContext, useStore } from 'ra-core';
 import { useState } from 'react';
+import { useNavigate, useSearchParams } from 'react-router-dom';
 import { dialog } from '../app/boundary.tsx';
 import { ColumnsIcon, ExportIcon, ImportIcon } from '../app/icons.tsx';
 import { MoreMenu } from '../app/more-menu.tsx';
+import { addressOf, COLUMNS } from '../data/address.ts';
 import { can, type TypeInfo } from '../data/model.ts';
 import type { Found } from '../many/export.ts';
 import { numberText, useText } from '../texts/texts.ts';
-import type { useColumns } from './columns.ts';
+import type { ChosenColumns } from './columns.ts';
+import type { Density } from './record-table.tsx';
+import { useViews } from './saved-views.ts';
 
 const ExportDialog = dialog(() => import('../many/export-dialog.tsx'));
 const ImportDialog = dialog(() => import('../many/import-dialog.tsx'));
+
+const SaveView = dialog(() => import('./views.tsx'));
 
 const SIZES = [10, 25, 50, 100];
 
 interface ListMenuProps {
   readonly type: TypeInfo;
-  readonly columns: ReturnType<typeof useColumns>;
+  readonly columns: ChosenColumns;
   readonly found: Found;
   /** The request that the list sends. */
   readonly target: string;
+  readonly onRefresh: () => void;
 }
 
-export function ListMenu({ type, columns, found, target }: ListMenuProps) {
+export function ListMenu({ type, columns, found, target, onRefresh }: ListMenuProps) {
   const say = useText();
   const { perPage, setPerPage } = useListContext();
   const [, keepSize] = useStore<number>('size');
   const [anchor, setAnchor] = useState<HTMLElement>();
-  const [open, setOpen] = useState<'export' | 'import'>();
+  const [open, setOpen] = useState<'export' | 'import' | 'view'>();
   const sizes = [...new Set([...SIZES.filter((size) => size <= type.list.maxLimit), perPage])].toSorted(
     (a, b) => a - b,
   );
+  const [density, setDensity] = useStore<Density>('density', 'dense');
+  const [views, setViews] = useViews(type.path);
+  const [search] = useSearchParams();
+  const navigate = useNavigate();
+  // Colleagues who open the address see the same columns.
+  const address = (): string => {
+    const params = new URLSearchParams(search);
+    params.set(COLUMNS, columns.shown.map(({ name }) => name).join(','));
+    return addressOf(params);
+  };
+  const saved = views.find((view) => view.search === address());
+  const saveView = (name: string): void => {
+    setOpen(undefined);
+    setViews([...views.filter((view) => view.name !== name), { name, search: address() }]);
+    void navigate(`/${type.path}${address()}`);
+  };
   const names = new Set(columns.shown.map(({ name }) => name));
   return (
     <>
       <IconButton
+        size="small"
         aria-label={say('list.columns')}
         title={say('list.columns')}
         aria-haspopup="menu"
@@ -90,6 +114,28 @@ export function ListMenu({ type, columns, found, target }: ListMenuProps) {
             ],
           },
           {
+            items: [
+              { text: say('view.save'), to: () => setOpen('view') },
+              ...(saved === undefined
+                ? []
+                : [
+                    {
+                      text: say('view.remove', { name: saved.name }),
+                      to: () => setViews(views.filter((view) => view !== saved)),
+                    },
+                  ]),
+              { text: say('list.refresh'), to: onRefresh },
+            ],
+          },
+          {
+            title: say('list.rows'),
+            items: (['dense', 'comfortable'] as const).map((one) => ({
+              text: say(`list.${one}`),
+              isChosen: one === density,
+              to: () => setDensity(one),
+            })),
+          },
+          {
             title: say('list.per_page'),
             items: sizes.map((size) => ({
               text: numberText(size),
@@ -109,6 +155,7 @@ export function ListMenu({ type, columns, found, target }: ListMenuProps) {
           onClose={() => setOpen(undefined)}
         />
       )}
+      {open === 'view' && <SaveView onClose={() => setOpen(undefined)} onSave={saveView} />}
       {open === 'import' && <ImportDialog type={type} onClose={() => setOpen(undefined)} />}
     </>
   );

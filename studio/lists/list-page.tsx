@@ -10,9 +10,10 @@ import { ProblemAlert } from '../app/problem-alert.tsx';
 import { keepList, keepSeen } from '../app/kept-lists.ts';
 import { useKeys } from '../app/keys.ts';
 import { Late } from '../app/waiting.tsx';
-import { AddIcon, ChartIcon, RefreshIcon } from '../app/icons.tsx';
+import { AddIcon, ChartIcon } from '../app/icons.tsx';
 import { textOfWhere } from '../data/where.ts';
 import { chartsHeight } from '../charts/figures.ts';
+import { KeyFigures } from '../charts/key-figures.tsx';
 import { can, type TypeInfo, useModel } from '../data/model.ts';
 import { type ListFilter, listTarget, type ListMeta, type StudioRecord } from '../data/provider.ts';
 import { useTotal } from '../data/total.ts';
@@ -27,13 +28,13 @@ import { RecordCards } from './record-cards.tsx';
 import { RecordTable } from './record-table.tsx';
 import { SearchBox } from './search-box.tsx';
 import { searchedWhere } from '../data/search.ts';
-import { SlowNotice } from './slow-notice.tsx';
 
 const Strip = dialog(() => import('../charts/strip.tsx'));
 
 const PER_PAGE = 25;
 const BARE: ListMeta = { columns: [] };
-const MOST_ADDED = 50_000;
+/** Counting by states takes long beyond these. */
+const MOST_COUNTED = 50_000;
 
 export default function ListPage({ type }: { readonly type: TypeInfo }) {
   const say = useText();
@@ -78,9 +79,9 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
   const isWide = useMediaQuery((theme: Theme) => theme.breakpoints.up('sm'), { noSsr: true });
   const [wantsCharts, setCharts] = useStore<boolean | undefined>('charts');
   const height = useMemo(() => chartsHeight(type, variant), [type, variant]);
-  const isLarge = (total?.count ?? 0) > MOST_ADDED;
   const isEmpty = total?.count === 0 && where.length === 0;
-  const hasCharts = height > 0 && !isEmpty && (wantsCharts ?? (isWide && !isLarge && type.list.count !== 'none'));
+  const hasFigures = height > 0 && !isEmpty && isWide;
+  const hasCharts = hasFigures && wantsCharts === true;
   const navigate = useNavigate();
   const create = `/${type.path}/new`;
   useKeys({ n: can(type, 'create') ? () => void navigate(create) : undefined });
@@ -93,14 +94,12 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
   };
   return (
     <ListContextProvider value={list}>
-      <Box sx={{ display: 'flex', flexWrap: 'wrap', alignItems: 'center', gap: 1, mb: 1.5 }}>
-        <Box sx={{ flexGrow: 1, minWidth: 0 }}>
+      <Box sx={{ display: 'flex', flexWrap: 'wrap', alignItems: 'center', gap: 1 }}>
+        <Box sx={{ flexGrow: 1, minWidth: 0, display: 'flex', alignItems: 'baseline', gap: 1.5 }}>
           <Heading text={type.title.many} />
-          {type.description === undefined ? undefined : (
-            <Typography variant="body2" sx={{ color: 'text.secondary', maxWidth: '44rem' }}>
-              {type.description}
-            </Typography>
-          )}
+          <Typography variant="body2" noWrap title={type.description} sx={{ color: 'text.secondary', minWidth: 0 }}>
+            {type.description}
+          </Typography>
         </Box>
         <VariantChoice type={type} />
         {can(type, 'create') && (
@@ -112,11 +111,16 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
       <Box sx={BAR}>
         <SearchBox left={left} />
         <Filters type={type} />
-        <Box sx={{ flexGrow: 1 }} />
+        <Box sx={{ flexGrow: 1, minWidth: 0 }}>
+          {hasFigures && !hasCharts && total !== undefined && total.count < MOST_COUNTED && (
+            <KeyFigures type={type} where={where} variant={variant} />
+          )}
+        </Box>
         <Pager total={total} onCount={() => setCounted(wanted)} />
-        {height > 0 && (
+        {hasFigures && (
           <Tooltip title={say(hasCharts ? 'charts.hide' : 'charts.show')}>
             <IconButton
+              size="small"
               aria-label={say(hasCharts ? 'charts.hide' : 'charts.show')}
               aria-expanded={hasCharts}
               onClick={() => setCharts(!hasCharts)}
@@ -125,12 +129,7 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
             </IconButton>
           </Tooltip>
         )}
-        <Tooltip title={say('list.refresh')}>
-          <IconButton aria-label={say('list.refresh')} onClick={() => void refetch()}>
-            <RefreshIcon />
-          </IconButton>
-        </Tooltip>
-        <ListMenu type={type} columns={columns} found={found} target={target} />
+        <ListMenu type={type} columns={columns} found={found} target={target} onRefresh={() => void refetch()} />
       </Box>
       <Box sx={{ height: 4 }} role="status" aria-label={isFetching ? say('list.working') : undefined}>
         {isFetching && (
@@ -144,10 +143,9 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
           {total !== undefined && <Strip type={type} where={where} variant={variant} />}
         </Box>
       )}
-      <SlowNotice type={type} total={total} />
       {error ? <ProblemAlert error={error} onRetry={() => void refetch()} /> : undefined}
       {error && data === undefined ? undefined : isWide ? (
-        <RecordTable type={type} columns={columns.shown} all={all} />
+        <RecordTable type={type} columns={columns} all={all} />
       ) : (
         <RecordCards type={type} columns={columns.shown} all={all} />
       )}
@@ -162,7 +160,8 @@ const BAR = {
   flexWrap: 'wrap',
   alignItems: 'center',
   gap: 1,
-  py: 1,
+  pt: 1,
+  pb: 0.5,
   position: { md: 'sticky' },
   top: 56,
   zIndex: 4,

@@ -35,7 +35,14 @@ export function Pager({ total, onCount }: PagerProps) {
       {isPart && (
         <Box sx={{ whiteSpace: 'nowrap' }}>
           {steps.map(({ key, Icon, to, isOff }) => (
-            <IconButton key={key} aria-label={say(key)} title={say(key)} disabled={isOff} onClick={() => setPage(to)}>
+            <IconButton
+              key={key}
+              size="small"
+              aria-label={say(key)}
+              title={say(key)}
+              disabled={isOff}
+              onClick={() => setPage(to)}
+            >
               <Icon />
             </IconButton>
           ))}

@@ -64,7 +64,7 @@ export const isTagged = ({ preconditions }: TypeInfo, count: number): boolean =>
   preconditions === 'required' || (preconditions === 'optional' && count <= MOST_TAGGED);
 
 /** Reads and writes of one record with one tag have the same query: it covers what is changed, and nothing else. */
-const queryOf = (model: StudioModel, { name, relation }: Target): string =>
+export const queryOf = (model: StudioModel, { name, relation }: Target): string =>
   relation === undefined
     ? `fields=${name}&include=`
     : `fields=${name}.${typeNamed(model, relation.type).identifier.name}&include=${name}`;
@@ -105,7 +105,7 @@ export async function sampleOf(
 ): Promise<readonly ValueObject[]> {
   const columns = [...(type.label === null ? [] : [type.label]), target.name];
   const where: Where = ids.map((id) => [`_cnd[${type.identifier.name}][in]`, id]);
-  const query = listQuery(type, { columns, where, sort: undefined, offset: 0, limit: ids.length });
+  const query = listQuery(type, { columns, where, sort: [], offset: 0, limit: ids.length });
   const { body } = await patiently(() => send({ method: 'GET', target: `${type.path}?${query}` }, signal), signal);
   return isValueList(body) ? body.filter(isValueObject) : [];
 }

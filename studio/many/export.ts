@@ -1,6 +1,7 @@
 /** Everything that a list finds, as a file. */
 import { textOfWhere, type Where } from '../data/where.ts';
 import type { StudioModel, TypeInfo } from '../data/model.ts';
+import { orderOf, sortKeys } from '../data/sort.ts';
 import { openResponse } from '../data/request.ts';
 import { inParts, patiently, type Progress } from './chosen.ts';
 import { createTableReader } from './csv.ts';
@@ -39,7 +40,7 @@ function exportTarget(model: StudioModel, found: Found, columns: readonly string
   const { type, where, sort, variant } = found;
   const parameters: [string, string][] = [...where].map(([name, value]) => [name, value]);
   if (columns) parameters.unshift(['fields', columns.map((column) => shownAs(model, type, column)).join(',')]);
-  if (sort?.field) parameters.push(['_cnd[orderBy]', sort.field], ['_cnd[orderBy]', sort.order.toLowerCase()]);
+  if (sort?.field) parameters.push(['_cnd[orderBy]', orderOf(type, sortKeys(sort))]);
   if (variant !== undefined) parameters.push(['variant', variant]);
   return `${type.path}?${textOfWhere(parameters)}`;
 }

@@ -135,3 +135,101 @@ test('a long unbroken name widens no page', async () => {
   }
   await close();
 });
+
+test('a list shows fourteen records, and is left by few keys', async () => {
+  const { page, complaints, close } = await visit(LAPTOP);
+  await page.goto(`${server.url}/studio/customers`);
+  const links = page.locator('tbody a.record');
+  await links.nth(13).waitFor();
+  const last = await page.locator('tbody tr').nth(13).boundingBox();
+  expect((last?.y ?? 768) + (last?.height ?? 0)).toBeLessThanOrEqual(768);
+  expect(await page.evaluate("getComputedStyle(document.querySelector('tbody a')).textDecorationLine")).toBe('none');
+  await page.getByRole('textbox', { name: 'Diese Liste durchsuchen' }).focus();
+  let tabs = 0;
+  while ((await links.first().and(page.locator(':focus')).count()) === 0 && tabs < 20) {
+    await page.keyboard.press('Tab');
+    tabs += 1;
+  }
+  expect(tabs).toBeLessThanOrEqual(10);
+  await page.keyboard.press('j');
+  await page.keyboard.press('x');
+  await page.getByText('1 ausgewählt').waitFor();
+  expect(await page.getByRole('checkbox', { name: 'Kunde 1 auswählen', exact: true }).isChecked()).toBe(true);
+  expect(await violations(page)).toEqual([]);
+  await page.keyboard.press('k');
+  await page.keyboard.press('j');
+  await page.keyboard.press('Enter');
+  await page.waitForURL(/customers\/1$/);
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+test('columns are sorted by two keys, moved and hidden, and a view of them has a name and an address', async () => {
+  const { page, complaints, close } = await visit(LAPTOP);
+  await page.goto(`${server.url}/studio/orders`);
+  const head = (name: string) => page.locator('th .head', { hasText: name });
+  await head('Customer').click();
+  await head('Number').click({ modifiers: ['Shift'] });
+  await page.waitForURL(/\$sort=customer,number/);
+  await head('Placed').click({ button: 'right' });
+  await page.getByRole('menuitem', { name: 'Ausblenden' }).click();
+  await head('Total').click({ button: 'right' });
+  await page.getByRole('menuitem', { name: 'Nach vorn' }).click();
+  const titles = async () =>
+    (await page.getByRole('columnheader').allInnerTexts()).map((text) => text.split('\n')[0]?.trim());
+  expect((await titles()).slice(0, 3)).toEqual(['Number', 'Total', 'State']);
+  await button(page, 'Mehr').click();
+  await page.getByRole('menuitem', { name: 'Ansicht speichern …' }).click();
+  await page.getByRole('textbox', { name: 'Name der Ansicht' }).fill('Nach Kunden');
+  await page.keyboard.press('Enter');
+  const view = page.getByRole('navigation').getByRole('link', { name: 'Nach Kunden' });
+  await view.waitFor();
+  const address = page.url();
+  expect(address).toContain('$sort=customer,number');
+  await page.goto(`${server.url}/studio/orders`);
+  await view.click();
+  await page.waitForURL(address);
+  // A colleague who opens it sees the same.
+  const other = await visit(LAPTOP);
+  await other.page.goto(address);
+  await other.page.getByRole('columnheader').nth(2).waitFor();
+  expect(
+    (await other.page.getByRole('columnheader').allInnerTexts()).slice(0, 3).map((text) => text.split('\n')[0]?.trim()),
+  ).toEqual(['Number', 'Total', 'State']);
+  await other.close();
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+test('cells are edited in place by keys, and a cell filters by its value', async () => {
+  const { page, complaints, close } = await visit(LAPTOP);
+  await page.goto(`${server.url}/studio/products`);
+  await page.locator('tbody a.record').nth(2).waitFor();
+  await page.keyboard.press('j');
+  await page.keyboard.press('e');
+  const input = page.locator('.cell input');
+  await input.waitFor();
+  await page.keyboard.press('Tab');
+  await page.locator('.cell input[value^="CB-"]').and(page.locator(':focus')).waitFor();
+  await page.keyboard.press('Tab');
+  await page.locator('.cell input[value="7,9"], .cell input[value="7,90"]').waitFor();
+  await page.keyboard.type('1.234,50');
+  await page.keyboard.press('Enter');
+  await page
+    .getByRole('cell', { name: '1.234,50' })
+    .or(page.getByRole('cell', { name: '1.234,5' }))
+    .waitFor();
+  await input.waitFor();
+  await page.keyboard.type('99');
+  await page.keyboard.press('Escape');
+  await input.waitFor({ state: 'detached' });
+  const { stored } = await shop.ask('GET', 'products?fields=price');
+  expect((stored as unknown as { price: string }[]).map(({ price }) => Number(price))).toEqual(
+    [7.9, 7.9, 1234.5].toSorted(),
+  );
+  await page.getByRole('cell', { name: 'Beans' }).first().click({ button: 'right' });
+  await page.getByRole('menuitem', { name: 'Nur diese' }).click();
+  await page.waitForURL(/\?category=1/);
+  expect(complaints).toEqual([]);
+  await close();
+});

@@ -85,6 +85,7 @@ test('see who buys most', async () => {
   const person = personAt(page, 'see who buys most');
   await page.goto(`${server.url}/studio`);
   await person.click(page.getByRole('navigation').getByText('Orders'));
+  await person.click(page.getByRole('button', { name: 'Show charts' }));
   const bars = page.getByRole('region', { name: 'Customer' }).getByRole('button');
   await bars.first().waitFor();
   expect(await bars.first().innerText()).toMatch(/Ben Schmidt\s+119\.50/);

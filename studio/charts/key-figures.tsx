@@ -1,0 +1,49 @@
+/** The charts of a list, folded to one line: how many records have which state. */
+import { Box, Chip } from '@mui/material';
+import { useListContext } from 'ra-core';
+import type { TypeInfo } from '../data/model.ts';
+import { readTree, writeTree } from '../data/filter-tree.ts';
+import type { ListFilter } from '../data/provider.ts';
+import { textOfWhere, type Where, whereOf } from '../data/where.ts';
+import { filterOf } from '../lists/search-box.tsx';
+import { numberText, useText } from '../texts/texts.ts';
+import { divisionsOf, divisionTarget, isFiltered, sliceFilter, slicesOf, toggled } from './figures.ts';
+import { useSummary } from './use-summary.ts';
+
+interface KeyFiguresProps {
+  readonly type: TypeInfo;
+  readonly where: Where;
+  readonly variant: string | undefined;
+}
+
+export function KeyFigures({ type, where, variant }: KeyFiguresProps) {
+  const say = useText();
+  const { filterValues, setFilters } = useListContext();
+  const { where: filters = '', q } = filterValues as ListFilter;
+  const division = divisionsOf(type, variant).find(({ relation }) => relation === undefined);
+  const { groups = [] } = useSummary(type, division && divisionTarget(type, division, undefined, where));
+  if (division === undefined) return undefined;
+  const nodes = readTree(whereOf(filters));
+  const words = { nothing: say('value.null'), yes: say('value.yes'), no: say('value.no') };
+  return (
+    <Box role="group" aria-label={division.title} sx={{ display: 'flex', gap: 0.5, overflow: 'hidden' }}>
+      {slicesOf(division, undefined, groups, undefined, words).map((slice, index) => {
+        const filter = sliceFilter(division, slice);
+        const isOn = isFiltered(nodes, filter);
+        return (
+          <Chip
+            key={slice.value}
+            size="small"
+            variant={isOn ? 'filled' : 'outlined'}
+            aria-pressed={isOn}
+            tabIndex={index === 0 ? 0 : -1}
+            label={`${division.field?.type === 'boolean' ? `${division.title}: ` : ''}${slice.name} ${numberText(slice.count)}`}
+            onClick={() =>
+              setFilters(filterOf({ where: textOfWhere(writeTree(toggled(nodes, filter))), q }), [], false)
+            }
+          />
+        );
+      })}
+    </Box>
+  );
+}

@@ -1,0 +1,22 @@
+/** Which cells of a list can be edited in place. */
+import { can, type TypeInfo } from '../data/model.ts';
+import type { Target } from '../many/change.ts';
+import { isWide } from '../presentations/choose.ts';
+import { isWritable } from '../presentations/field-draft.ts';
+import type { ColumnInfo } from './columns.ts';
+
+/** Undefined: it cannot be edited in a cell. */
+export function targetOf(type: TypeInfo, column: ColumnInfo): Target | undefined {
+  const { name, title } = column;
+  if (!can(type, 'update') || !can(type, 'get') || !type.identifier.inRecord) return undefined;
+  if (column.kind === 'field') {
+    const { field } = column;
+    return isWritable(field) && !isWide(field) ? { name, title, field } : undefined;
+  }
+  if (column.kind === 'identifier') return undefined;
+  const { relation } = column;
+  return relation.readOnly || relation.kind !== 'belongsTo' ? undefined : { name, title, relation };
+}
+
+/** Where the next cell is, in rows and columns. */
+export type Step = readonly [rows: -1 | 0 | 1, columns: -1 | 0 | 1];
