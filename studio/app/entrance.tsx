@@ -4,7 +4,7 @@ import { type FormEvent, useCallback, useEffect, useState } from 'react';
 import { readModel, type StudioModel } from '../data/model.ts';
 import { problemOf } from '../data/problem.ts';
 import { fetchModel } from '../data/request.ts';
-import { askTabs, forgetToken, isToken, keepToken, keptToken } from '../data/token.ts';
+import { forgetToken, isToken, keepToken, keptToken } from '../data/token.ts';
 import { useText } from '../texts/texts.ts';
 import { Late } from './waiting.tsx';
 import { ProblemAlert } from './problem-alert.tsx';
@@ -25,8 +25,7 @@ export function Entrance({ title, asked, onModel }: EntranceProps) {
   const say = useText();
   const [state, setState] = useState<State>({ at: 'looking' });
   const look = useCallback(
-    // A person who has signed out is not signed in again by another tab.
-    async (token: string | undefined, text = fetchModel(token), mayAsk = false): Promise<void> => {
+    async (token: string | undefined, text = fetchModel(token)): Promise<void> => {
       setState({ at: 'looking' });
       try {
         const model = readModel(await text);
@@ -36,14 +35,12 @@ export function Entrance({ title, asked, onModel }: EntranceProps) {
         const { status, message } = problemOf(error);
         if (status !== 401 && status !== 403) return setState({ at: 'failed', error });
         if (token !== undefined && token === keptToken()) forgetToken();
-        const shared = token === undefined && mayAsk ? await askTabs() : undefined;
-        if (shared !== undefined) return look(shared);
         setState({ at: 'asking', ...(token === undefined ? {} : { refused: message }) });
       }
     },
     [onModel],
   );
-  useEffect(() => void look(keptToken(), asked, asked !== undefined), [look, asked]);
+  useEffect(() => void look(keptToken(), asked), [look, asked]);
 
   const take = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault();

@@ -1,14 +1,7 @@
 /** The few icons of the studio, from Google's Material Icons (Apache 2.0). */
-import type SvgIcon from '@mui/material/SvgIcon';
-import type { SvgIconProps } from '@mui/material/SvgIcon';
 import { createSvgIcon } from '@mui/material/utils';
 
 const icon = (path: string, name: string) => createSvgIcon(<path d={path} />, name);
-
-/** Points the other way where the layout goes from right to left. */
-const directed = (Icon: typeof SvgIcon) => (props: SvgIconProps) => (
-  <Icon {...props} sx={{ '[dir=rtl] &': { transform: 'scaleX(-1)' } }} />
-);
 
 export const MenuIcon = icon('M3 18h18v-2H3zm0-5h18v-2H3zm0-7v2h18V6z', 'Menu');
 export const SettingsIcon = icon(
@@ -21,29 +14,10 @@ export const SearchIcon = icon(
   'Search',
 );
 export const ChartIcon = icon('M5 9.2h3V19H5zM10.6 5h2.8v14h-2.8zm5.6 8H19v6h-2.8z', 'Chart');
-export const HomeIcon = icon('M10 20v-6h4v6h5v-8h3L12 3 2 12h3v8z', 'Home');
 export const MoreIcon = icon(
   'M12 8a2 2 0 1 0 0-4 2 2 0 0 0 0 4m0 2a2 2 0 1 0 0 4 2 2 0 0 0 0-4m0 6a2 2 0 1 0 0 4 2 2 0 0 0 0-4',
   'More',
 );
-export const PersonIcon = icon(
-  'M12 12c2.21 0 4-1.79 4-4s-1.79-4-4-4-4 1.79-4 4 1.79 4 4 4m0 2c-2.67 0-8 1.34-8 4v2h16v-2c0-2.66-5.33-4-8-4',
-  'Person',
-);
-export const ReceiptIcon = icon(
-  'M18 17H6v-2h12zm0-4H6v-2h12zm0-4H6V7h12zM3 22l1.5-1.5L6 22l1.5-1.5L9 22l1.5-1.5L12 22l1.5-1.5L15 22l1.5-1.5L18 22l1.5-1.5L21 22V2l-1.5 1.5L18 2l-1.5 1.5L15 2l-1.5 1.5L12 2l-1.5 1.5L9 2 7.5 3.5 6 2 4.5 3.5 3 2z',
-  'Receipt',
-);
-export const TagIcon = icon(
-  'm21.41 11.58-9-9C12.05 2.22 11.55 2 11 2H4c-1.1 0-2 .9-2 2v7c0 .55.22 1.05.59 1.42l9 9c.36.36.86.58 1.41.58s1.05-.22 1.41-.59l7-7c.37-.36.59-.86.59-1.41s-.23-1.06-.59-1.42M5.5 7C4.67 7 4 6.33 4 5.5S4.67 4 5.5 4 7 4.67 7 5.5 6.33 7 5.5 7',
-  'Tag',
-);
-export const ImageIcon = icon(
-  'M21 19V5c0-1.1-.9-2-2-2H5c-1.1 0-2 .9-2 2v14c0 1.1.9 2 2 2h14c1.1 0 2-.9 2-2M8.5 13.5l2.5 3.01L14.5 12l4.5 6H5z',
-  'Image',
-);
-export const ChoiceIcon = icon('M17 7H7a5 5 0 0 0 0 10h10a5 5 0 0 0 0-10m0 8a3 3 0 1 1 0-6 3 3 0 0 1 0 6', 'Choice');
-export const TextIcon = icon('M14 17H4v2h10zm6-8H4v2h16zM4 15h16v-2H4zM4 5v2h16V5z', 'Text');
 export const TableIcon = icon(
   'M3 3v18h18V3zm16 4v3h-4V7zM9 7h4v3H9zM5 7h2v3H5zm0 5h2v3H5zm2 7H5v-2h2zm2-7h4v3H9zm4 7H9v-2h4zm6 0h-4v-2h4zm0-4h-4v-3h4z',
   'Table',
@@ -51,15 +25,11 @@ export const TableIcon = icon(
 export const CopyIcon = icon('M16 1H2v16h2V3h12zm5 4H6v18h15zm-2 16H8V7h11z', 'Copy');
 export const FilterIcon = icon('M10 18h4v-2h-4zM3 6v2h18V6zm3 7h12v-2H6z', 'Filter');
 export const ColumnsIcon = icon('M14.67 5v14H9.33V5zm1 14H21V5h-5.33zm-7.34 0V5H3v14z', 'Columns');
-export const RefreshIcon = icon(
-  'M17.65 6.35C16.2 4.9 14.21 4 12 4c-4.42 0-7.99 3.58-7.99 8s3.57 8 7.99 8c3.73 0 6.84-2.55 7.73-6h-2.08c-.82 2.33-3.04 4-5.65 4-3.31 0-6-2.69-6-6s2.69-6 6-6c1.66 0 3.14.69 4.22 1.78L13 11h7V4z',
-  'Refresh',
-);
-export const NextIcon = directed(icon('M10 6 8.59 7.41 13.17 12l-4.58 4.59L10 18l6-6z', 'Next'));
-export const PreviousIcon = directed(icon('M15.41 7.41 14 6l-6 6 6 6 1.41-1.41L10.83 12z', 'Previous'));
+export const NextIcon = icon('M10 6 8.59 7.41 13.17 12l-4.58 4.59L10 18l6-6z', 'Next');
+export const PreviousIcon = icon('M15.41 7.41 14 6l-6 6 6 6 1.41-1.41L10.83 12z', 'Previous');
 export const ExportIcon = icon('M5 20h14v-2H5zM19 9h-4V3H9v6H5l7 7z', 'Export');
 export const ImportIcon = icon('M5 20h14v-2H5zm0-10h4v6h6v-6h4l-7-7z', 'Import');
-export const FirstIcon = directed(icon('M18.41 16.59 13.82 12l4.59-4.59L17 6l-6 6 6 6zM6 6h2v12H6z', 'First'));
+export const FirstIcon = icon('M18.41 16.59 13.82 12l4.59-4.59L17 6l-6 6 6 6zM6 6h2v12H6z', 'First');
 export const CloseIcon = icon(
   'M19 6.41 17.59 5 12 10.59 6.41 5 5 6.41 10.59 12 5 17.59 6.41 19 12 13.41 17.59 19 19 17.59 13.41 12z',
   'Close',

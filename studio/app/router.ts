@@ -2,7 +2,7 @@
 import { reactRouterProvider, type RouterProvider } from 'ra-core';
 import { createBrowserRouter, type RouteObject } from 'react-router-dom';
 import { useMemo } from 'react';
-import { addressSearch, formerAddress, COLUMNS, librarySearch, VIEW } from '../data/address.ts';
+import { addressSearch, COLUMNS, librarySearch, VIEW } from '../data/address.ts';
 import { ROOT } from '../data/request.ts';
 
 const BASE = new URL('studio', ROOT).pathname;
@@ -10,17 +10,7 @@ const BASE = new URL('studio', ROOT).pathname;
 /** The browser's address of a page, for links that the router does not make. */
 export const hrefOf = (address: string): string => BASE + address;
 
-export function createRouter(routes: RouteObject[]) {
-  const former = formerAddress(location.hash);
-  if (former !== undefined) history.replaceState(null, '', hrefOf(former === '/' ? '' : former));
-  const router = createBrowserRouter(routes, { basename: BASE });
-  // A former address may be opened where the studio is already.
-  addEventListener('hashchange', () => {
-    const opened = formerAddress(location.hash);
-    if (opened !== undefined) void router.navigate(opened, { replace: true });
-  });
-  return router;
-}
+export const createRouter = (routes: RouteObject[]) => createBrowserRouter(routes, { basename: BASE });
 
 /** The view and its columns are not a matter of the list, and stay. */
 const withView = (search: string): string => {

@@ -11,9 +11,7 @@ import { isSupported } from '../data/json.ts';
 import { type StudioModel, ModelProvider } from '../data/model.ts';
 import { createProvider } from '../data/provider.ts';
 import { createTexts, LANGUAGES, localeOf, preferredLanguage, useText } from '../texts/texts.ts';
-import { directionOf } from './direction.ts';
 import { Entrance } from './entrance.tsx';
-import { mirror } from './mirror.ts';
 import { Notices } from './notices.tsx';
 import { Pages } from './pages.tsx';
 import { createRouter, routerProvider } from './router.ts';
@@ -57,7 +55,7 @@ function Opened({ title, nonce, asked }: StudioProps) {
       {...(provider === undefined ? {} : { dataProvider: provider })}
       {...(queries === undefined ? {} : { queryClient: queries })}
     >
-      <Look nonce={nonce} model={model}>
+      <Look nonce={nonce}>
         <Notices />
         {!isSupported() ? (
           <TooOld />
@@ -85,29 +83,20 @@ const createQueries = (): QueryClient =>
 
 interface LookProps {
   readonly nonce: string;
-  readonly model: StudioModel | undefined;
   readonly children: ReactNode;
 }
 
-function Look({ nonce, model, children }: LookProps) {
+function Look({ nonce, children }: LookProps) {
   const [locale] = useLocaleState();
   const [appearance] = useStore<Appearance>('appearance', 'system');
   const isSystemDark = useMediaQuery('(prefers-color-scheme: dark)', { noSsr: true });
   const mode = appearance === 'system' ? (isSystemDark ? 'dark' : 'light') : appearance;
   const language = locale in LANGUAGES ? locale : preferredLanguage();
-  const direction = directionOf(LANGUAGES[language]?.direction ?? 'ltr', model);
-  const cache = useMemo(
-    () =>
-      createCache(
-        direction === 'rtl' ? { key: 'studio-rtl', nonce, stylisPlugins: [mirror] } : { key: 'studio', nonce },
-      ),
-    [direction, nonce],
-  );
-  const theme = useMemo(() => themeFor(mode, direction), [mode, direction]);
+  const cache = useMemo(() => createCache({ key: 'studio', nonce }), [nonce]);
+  const theme = useMemo(() => themeFor(mode), [mode]);
   useEffect(() => {
     document.documentElement.lang = localeOf(language);
-    document.documentElement.dir = direction;
-  }, [language, direction]);
+  }, [language]);
   return (
     <CacheProvider value={cache}>
       <ThemeProvider theme={theme}>

@@ -17,8 +17,6 @@ interface Chart {
   readonly column: string;
 }
 
-import type { Direction } from './direction.ts';
-
 const LIGHT = {
   primary: { main: '#0b6e5f' },
   background: { default: '#f7f8f7', paper: '#ffffff' },
@@ -35,9 +33,8 @@ const DARK = {
   chart: { soft: '#23403b', strong: '#2f5d55', column: '#5fb3a3' },
 };
 
-export const themeFor = (mode: 'light' | 'dark', direction: Direction): Theme =>
+export const themeFor = (mode: 'light' | 'dark'): Theme =>
   createTheme({
-    direction,
     palette: { mode, ...(mode === 'light' ? LIGHT : DARK) },
     shape: { borderRadius: 8 },
     typography: {
@@ -92,11 +89,6 @@ export const themeFor = (mode: 'light' | 'dark', direction: Direction): Theme =>
               display: 'none !important',
             },
             main: { margin: '0 !important', padding: '0 !important' },
-          },
-          // Each text goes its own way, and begins where the layout does: the mirror turns the side.
-          '[dir=rtl] :is(.MuiTypography-root, .MuiAlert-message, .MuiFormHelperText-root)': {
-            unicodeBidi: 'plaintext',
-            textAlign: 'left',
           },
         },
       },

@@ -1,27 +1,24 @@
 /** The record types that have a list; among many, one is found by typing. */
-import { Box, List, ListItem, ListItemButton, ListItemIcon, ListItemText, TextField, Typography } from '@mui/material';
+import { Box, List, ListItem, ListItemButton, ListItemText, TextField, Typography } from '@mui/material';
 import { Fragment, memo, useMemo, useState } from 'react';
 import { Link, useLocation } from 'react-router-dom';
 import { listAddress } from './kept-lists.ts';
 import { useViews } from '../lists/saved-views.ts';
-import { listedTypes, useModel } from '../data/model.ts';
+import { menuTypes, useModel } from '../data/model.ts';
 import { useTotals } from '../data/total.ts';
 import { numberText, useText } from '../texts/texts.ts';
-import { HomeIcon } from './icons.tsx';
-import { TypeIcon } from './type-icon.tsx';
 
 const MANY = 12;
 
 /** The browser neither lays out nor paints what is scrolled out of sight. */
-const ROW = { contentVisibility: 'auto', containIntrinsicSize: 'auto 40px' } as const;
-const ITEM = { borderRadius: 1.5, minHeight: 40 } as const;
-const ICON = { minWidth: 34 } as const;
+const ROW = { contentVisibility: 'auto', containIntrinsicSize: 'auto 34px' } as const;
+const ITEM = { borderRadius: 1.5, minHeight: 34, py: 0.25 } as const;
 const COUNT = { color: 'text.secondary', fontVariantNumeric: 'tabular-nums', marginInlineStart: 1 } as const;
 
 export const TypesMenu = memo(() => {
   const say = useText();
   const model = useModel();
-  const types = useMemo(() => listedTypes(model), [model]);
+  const types = useMemo(() => menuTypes(model), [model]);
   const totals = useTotals(types);
   const { pathname } = useLocation();
   const [wanted, setWanted] = useState('');
@@ -49,9 +46,6 @@ export const TypesMenu = memo(() => {
               aria-current={pathname === '/' ? 'page' : undefined}
               sx={ITEM}
             >
-              <ListItemIcon sx={ICON}>
-                <HomeIcon fontSize="small" />
-              </ListItemIcon>
               <ListItemText primary={say('app.home')} />
             </ListItemButton>
           </ListItem>
@@ -70,9 +64,6 @@ export const TypesMenu = memo(() => {
                   aria-current={isHere ? 'page' : undefined}
                   sx={ITEM}
                 >
-                  <ListItemIcon sx={ICON}>
-                    <TypeIcon of={info} />
-                  </ListItemIcon>
                   <ListItemText
                     primary={title.many}
                     slotProps={{ primary: { sx: { fontWeight: isHere ? 600 : 400 } } }}
@@ -108,7 +99,7 @@ function Views({ path }: { readonly path: string }) {
         component={Link}
         to={`/${path}${view.search}`}
         selected={pathname === `/${path}` && search === view.search}
-        sx={{ ...ITEM, minHeight: 32, paddingInlineStart: 6.25 }}
+        sx={{ ...ITEM, minHeight: 30, paddingInlineStart: 4 }}
       >
         <ListItemText primary={view.name} />
       </ListItemButton>

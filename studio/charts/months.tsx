@@ -1,19 +1,33 @@
 /** Columns by month; a click filters by the month. */
-import { Box, Typography } from '@mui/material';
-import { useState } from 'react';
-import { dialog } from '../app/boundary.tsx';
+import { Box, ButtonBase, Typography } from '@mui/material';
 import type { FieldInfo, TypeInfo } from '../data/model.ts';
 import type { Where } from '../data/where.ts';
 import { numberInWords } from '../presentations/numbers.ts';
 import { pageLanguage } from '../presentations/plain.ts';
-import { HIDDEN } from '../presentations/shown.tsx';
 import { monthText } from '../presentations/times.ts';
 import { useText } from '../texts/texts.ts';
 import { ChartCard } from './chart-card.tsx';
 import { type Measure, monthSlices, monthsTarget, type Slice } from './figures.ts';
 import { useSummary } from './use-summary.ts';
 
-const Columns = dialog(() => import('./columns-canvas.tsx'));
+/** So many months have room for their names. */
+const MOST_NAMES = 6;
+
+const COLUMNS = {
+  flexGrow: 1,
+  minHeight: 0,
+  display: 'flex',
+  gap: '2px',
+  listStyle: 'none',
+  m: 0,
+  p: 0,
+  '& li': { flex: '1 1 0', minWidth: 0, display: 'flex', flexDirection: 'column' },
+  '& li > span': { height: '1.2em', fontSize: '0.7rem', color: 'text.secondary', whiteSpace: 'nowrap' },
+  '& button': { flexGrow: 1, minHeight: 24, alignItems: 'flex-end' },
+  '& .column': { width: '100%', maxWidth: 36, minHeight: 2, borderRadius: '3px 3px 0 0', bgcolor: 'chart.column' },
+  '& button:hover .column, & button[aria-pressed=true] .column': { bgcolor: 'chart.strong' },
+  '& button:focus-visible': { outline: 2, outlineStyle: 'solid', outlineColor: 'primary.main' },
+} as const;
 
 interface MonthsProps {
   readonly type: TypeInfo;
@@ -30,7 +44,8 @@ export function Months({ type, field, measure, where, title, isChosen, onChoose 
   const language = pageLanguage();
   const { groups, error } = useSummary(type, monthsTarget(type, field, measure, where));
   const slices = monthSlices(groups ?? [], measure, (month) => monthText(month, language));
-  const [focused, setFocused] = useState<number>();
+  const most = Math.max(...slices.map(({ figure: text }) => Number(text)), 0);
+  const step = Math.ceil(slices.length / MOST_NAMES);
   const [before, last] = slices.slice(-2);
   const figure = ({ figure: text }: Slice): string => numberInWords(text, language);
   return (
@@ -50,34 +65,18 @@ export function Months({ type, field, measure, where, title, isChosen, onChoose 
         )
       }
     >
-      <Box sx={{ flexGrow: 1, minHeight: 0, position: 'relative' }}>
-        {slices.length > 0 && (
-          <Columns
-            names={slices.map(({ value }) => monthText(value ?? '', language, 'short'))}
-            figures={slices.map(({ figure: text }) => Number(text))}
-            texts={slices.map(figure)}
-            chosen={slices.map(isChosen)}
-            focused={focused}
-            onChoose={(index) => {
-              const slice = slices[index];
-              if (slice !== undefined) onChoose(slice);
-            }}
-          />
-        )}
-      </Box>
-      {/* A picture has no keys: each column has a button, whose column is marked while it has the focus. */}
-      <Box component="ul" sx={{ ...HIDDEN, m: 0, p: 0 }}>
+      <Box component="ul" sx={COLUMNS}>
         {slices.map((slice, index) => (
           <li key={slice.value}>
-            <button
-              type="button"
+            <ButtonBase
               aria-pressed={isChosen(slice)}
-              onFocus={() => setFocused(index)}
-              onBlur={() => setFocused(undefined)}
+              aria-label={say('charts.month', { month: slice.name, figure: figure(slice) })}
+              title={`${slice.name}: ${figure(slice)}`}
               onClick={() => onChoose(slice)}
             >
-              {say('charts.month', { month: slice.name, figure: figure(slice) })}
-            </button>
+              <span className="column" style={{ height: `${most === 0 ? 0 : (100 * Number(slice.figure)) / most}%` }} />
+            </ButtonBase>
+            <span aria-hidden>{index % step === 0 && monthText(slice.value ?? '', language, 'short')}</span>
           </li>
         ))}
       </Box>

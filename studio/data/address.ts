@@ -1,6 +1,6 @@
 /**
  * Addresses of lists: `?state=open&total[gte]=9&$sort=-total&$page=2`. Names of fields never begin with `$`. The library of
- * the lists has its own way to write them, which was that of former addresses as well.
+ * the lists has its own way to write them.
  */
 import { textOfWhere, whereOf } from './where.ts';
 
@@ -89,13 +89,6 @@ export function librarySearch(search: string): string {
   if (page && /^[1-9]\d*$/.test(page)) found.set('page', page);
   if (size && /^[1-9]\d*$/.test(size)) found.set('perPage', size);
   return found.size === 0 ? '' : `?${found.toString()}`;
-}
-
-/** Converts an address of earlier versions: `#/orders?filter={…}&sort=total&order=DESC`. Undefined: it is not one. */
-export function formerAddress(hash: string): string | undefined {
-  if (!hash.startsWith('#/')) return undefined;
-  const [path = '', search = ''] = hash.slice(1).split('?', 2);
-  return path + addressSearch(search);
 }
 
 /** The query of a page, as people read it. */

@@ -18,8 +18,7 @@ export interface ListRequest {
 
 export function listQuery(type: TypeInfo, { columns, where, sort, offset, limit, after, variant }: ListRequest): string {
   const parameters: [string, string][] = [
-    ['fields', columns.flatMap((column) => shownBy(type, column)).join(',')],
-    ['include', columns.filter((column) => relationNamed(type, column) !== undefined).join(',')],
+    ...shownColumns(type, columns),
     ...where.map(([parameter, value]): [string, string] => [parameter, value]),
   ];
   if (variant !== undefined) parameters.push(['variant', variant]);
@@ -28,6 +27,11 @@ export function listQuery(type: TypeInfo, { columns, where, sort, offset, limit,
   if (after !== undefined) parameters.push(['after', after]);
   return readable(parameters);
 }
+
+export const shownColumns = (type: TypeInfo, columns: readonly Column[]): readonly [string, string][] => [
+  ['fields', columns.flatMap((column) => shownBy(type, column)).join(',')],
+  ['include', columns.filter((column) => relationNamed(type, column) !== undefined).join(',')],
+];
 
 const relationNamed = (type: TypeInfo, name: string) => type.relations.find((relation) => relation.name === name);
 

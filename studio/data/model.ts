@@ -185,3 +185,9 @@ export function otherValues(type: TypeInfo, values: ValueObject): readonly (read
   const known = new Set([type.identifier.name, ...[...type.fields, ...type.relations].map(({ name }) => name)]);
   return Object.entries(values).filter(([name]) => !known.has(name));
 }
+
+/** Types whose records are of their own: those that belong to others alone are found through them. */
+export function menuTypes(model: StudioModel): readonly TypeInfo[] {
+  const owned = new Set([...model.types.values()].flatMap(({ relations }) => relations.flatMap((one) => (one.owned === true ? one.type : []))));
+  return listedTypes(model).filter(({ type }) => !owned.has(type));
+}

@@ -44,8 +44,12 @@ export function ColumnHead({ column, index, columns, keys, isAmount, onSort, chi
     const before = currentTarget.parentElement?.offsetWidth ?? MIN_WIDTH;
     event.preventDefault();
     currentTarget.setPointerCapture(pointerId);
-    currentTarget.onpointermove = ({ clientX }) => columns.resize(name, Math.max(MIN_WIDTH, before + clientX - from));
-    currentTarget.onpointerup = () => (currentTarget.onpointermove = null);
+    const dragging = new AbortController();
+    const { signal } = dragging;
+    const move = ({ clientX }: globalThis.PointerEvent): void =>
+      columns.resize(name, Math.max(MIN_WIDTH, before + clientX - from));
+    currentTarget.addEventListener('pointermove', move, { signal });
+    currentTarget.addEventListener('pointerup', () => dragging.abort(), { signal });
   };
 
   const acts: readonly (readonly [text: string, isOff: boolean, act: () => void])[] = [

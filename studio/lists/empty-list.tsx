@@ -1,9 +1,8 @@
 /** A list without records: why, and what to do about it. */
-import { Box, Button, Paper, Typography } from '@mui/material';
+import { Button, Paper, Typography } from '@mui/material';
 import { useListContext } from 'ra-core';
 import { Link } from 'react-router-dom';
 import { AddIcon } from '../app/icons.tsx';
-import { TypeIcon } from '../app/type-icon.tsx';
 import { can, type TypeInfo } from '../data/model.ts';
 import type { ListFilter } from '../data/provider.ts';
 import { inSentence, useText } from '../texts/texts.ts';
@@ -15,9 +14,6 @@ export function EmptyList({ type }: { readonly type: TypeInfo }) {
   const isFiltered = Boolean(where ?? q);
   return (
     <Paper variant="outlined" sx={{ display: 'grid', justifyItems: 'center', gap: 1.5, p: 4 }}>
-      <Box sx={{ color: 'text.secondary' }}>
-        <TypeIcon of={type} />
-      </Box>
       <Typography>{say(isFiltered ? 'list.none_found' : 'list.empty')}</Typography>
       {isFiltered ? (
         <Button variant="outlined" onClick={() => setFilters({}, [], false)}>

@@ -2,13 +2,10 @@
 import {
   Alert,
   Button,
-  Checkbox,
   Dialog,
   DialogActions,
   DialogContent,
   DialogTitle,
-  FormControlLabel,
-  FormHelperText,
   MenuItem,
   Stack,
   TextField,
@@ -19,7 +16,17 @@ import { useCurl } from '../app/curl.ts';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { useModel } from '../data/model.ts';
 import { numberText, useText } from '../texts/texts.ts';
-import { exportRecords, exportTargets, type Format, FORMATS, type Found, save } from './export.ts';
+import { pageLanguage } from '../presentations/plain.ts';
+import {
+  exportNdjson,
+  exportTable,
+  exportTargets,
+  type Format,
+  FORMATS,
+  type Found,
+  save,
+  tableColumns,
+} from './export.ts';
 import type { Progress } from './chosen.ts';
 import { ProgressBar } from './progress-bar.tsx';
 
@@ -35,14 +42,16 @@ export default function ExportDialog({ found, columns, onClose }: ExportDialogPr
   const copyCurl = useCurl();
   const model = useModel();
   const notify = useNotify();
-  const [format, setFormat] = useState<Format>('csv');
+  const [format, setFormat] = useState<Format>('xlsx');
   const [isAll, setAll] = useState(false);
-  const [isGuarded, setGuarded] = useState(true);
   const [progress, setProgress] = useState<Progress>();
   const [error, setError] = useState<unknown>();
   const running = useRef<AbortController>(undefined);
   useEffect(() => () => running.current?.abort(), []);
-  const targets = exportTargets(model, found, isAll ? undefined : columns);
+  const wanted = isAll ? undefined : columns;
+  // What fits into no cell is left out of tables.
+  const shown = tableColumns(found.type, wanted);
+  const targets = exportTargets(found, format === 'ndjson' ? wanted : shown.map(({ name }) => name));
 
   const start = async (): Promise<void> => {
     const controller = new AbortController();
@@ -52,8 +61,10 @@ export default function ExportDialog({ found, columns, onClose }: ExportDialogPr
     try {
       const { signal } = controller;
       const count = found.ids?.length;
-      const blob = await exportRecords({ targets, count, format, isGuarded, onProgress: setProgress, signal });
-      const name = `${found.type.path}.${FORMATS[format].extension}`;
+      const exporting = { targets, count, onProgress: setProgress, signal };
+      const table = { model, type: found.type, columns: shown, say, language: pageLanguage() };
+      const blob = await (format === 'ndjson' ? exportNdjson(exporting) : exportTable(exporting, { ...table, format }));
+      const name = `${found.type.path}.${format}`;
       save(blob, name);
       notify(say('export.done', { name }), { type: 'success' });
       onClose();
@@ -74,8 +85,11 @@ export default function ExportDialog({ found, columns, onClose }: ExportDialogPr
             value={format}
             onChange={({ target: { value } }) => setFormat(value as Format)}
           >
-            <MenuItem value="csv">{say('export.csv')}</MenuItem>
-            <MenuItem value="ndjson">{say('export.ndjson')}</MenuItem>
+            {FORMATS.map((one) => (
+              <MenuItem key={one} value={one}>
+                {say(`export.${one}`)}
+              </MenuItem>
+            ))}
           </TextField>
           <TextField
             select
@@ -86,21 +100,6 @@ export default function ExportDialog({ found, columns, onClose }: ExportDialogPr
             <MenuItem value="shown">{say('export.shown')}</MenuItem>
             <MenuItem value="all">{say('export.all')}</MenuItem>
           </TextField>
-          {format === 'csv' && (
-            <div>
-              <FormControlLabel
-                control={
-                  <Checkbox
-                    checked={isGuarded}
-                    onChange={({ target: { checked } }) => setGuarded(checked)}
-                    slotProps={{ input: { 'aria-describedby': 'export-guarded' } }}
-                  />
-                }
-                label={say('export.guarded')}
-              />
-              <FormHelperText id="export-guarded">{say('export.guarded_help')}</FormHelperText>
-            </div>
-          )}
           {found.ids !== undefined ? (
             <Alert severity="info">
               {say('export.selected', { smart_count: found.ids.length, formatted: numberText(found.ids.length) })}
@@ -117,7 +116,7 @@ export default function ExportDialog({ found, columns, onClose }: ExportDialogPr
           <Button
             key="curl"
             color="inherit"
-            onClick={() => copyCurl({ method: 'GET', target, headers: { Accept: FORMATS[format].mediaType } })}
+            onClick={() => copyCurl({ method: 'GET', target, headers: { Accept: 'application/x-ndjson' } })}
           >
             {say('curl.show')}
           </Button>

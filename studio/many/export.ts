@@ -1,16 +1,19 @@
 /** Everything that a list finds, as a file. */
-import { textOfWhere, type Where } from '../data/where.ts';
-import type { StudioModel, TypeInfo } from '../data/model.ts';
-import { orderOf, sortKeys } from '../data/sort.ts';
+import { isValueObject, NumberText, parseJson, textOf, type ValueObject } from '../data/json.ts';
+import { shownColumns } from '../data/list-request.ts';
+import { nameOf, type StudioModel, type TypeInfo, typeNamed } from '../data/model.ts';
 import { openResponse } from '../data/request.ts';
+import { orderOf, sortKeys } from '../data/sort.ts';
+import { textOfWhere, type Where } from '../data/where.ts';
+import { type ColumnInfo, columnsOf } from '../lists/columns.ts';
+import { decimalMark } from '../presentations/numbers.ts';
+import type { Say } from '../texts/texts.ts';
+import { cellOf, csvText } from './cells.ts';
 import { inParts, patiently, type Progress } from './chosen.ts';
-import { createTableReader } from './csv.ts';
+import { type Cell, writeCsv, writeXlsx } from './table.ts';
 
-export const FORMATS = {
-  csv: { mediaType: 'text/csv', extension: 'csv' },
-  ndjson: { mediaType: 'application/x-ndjson', extension: 'ndjson' },
-} as const;
-export type Format = keyof typeof FORMATS;
+export const FORMATS = ['xlsx', 'csv', 'ndjson'] as const;
+export type Format = (typeof FORMATS)[number];
 
 export interface Found {
   readonly type: TypeInfo;
@@ -25,74 +28,93 @@ export interface Found {
 const MOST = 100;
 
 /** The requests whose answers make the file. `columns`: undefined for everything that records show. */
-export const exportTargets = (
-  model: StudioModel,
-  found: Found,
-  columns: readonly string[] | undefined,
-): readonly string[] =>
+export const exportTargets = (found: Found, columns: readonly string[] | undefined): readonly string[] =>
   found.ids === undefined
-    ? [exportTarget(model, found, columns)]
+    ? [exportTarget(found, columns)]
     : inParts(found.ids, MOST).map((ids) =>
-        exportTarget(model, { ...found, where: [[`_cnd[${found.type.identifier.name}][in]`, ids.join(',')]] }, columns),
+        exportTarget({ ...found, where: [[`_cnd[${found.type.identifier.name}][in]`, ids.join(',')]] }, columns),
       );
 
-function exportTarget(model: StudioModel, found: Found, columns: readonly string[] | undefined): string {
-  const { type, where, sort, variant } = found;
+function exportTarget({ type, where, sort, variant }: Found, columns: readonly string[] | undefined): string {
   const parameters: [string, string][] = [...where].map(([name, value]) => [name, value]);
-  if (columns) parameters.unshift(['fields', columns.map((column) => shownAs(model, type, column)).join(',')]);
+  if (columns) parameters.unshift(...shownColumns(type, columns));
   if (sort?.field) parameters.push(['_cnd[orderBy]', orderOf(type, sortKeys(sort))]);
   if (variant !== undefined) parameters.push(['variant', variant]);
   return `${type.path}?${textOfWhere(parameters)}`;
 }
 
-/** Tables have the identifiers of related records. */
-function shownAs({ types }: StudioModel, { relations }: TypeInfo, column: string): string {
-  const relation = relations.find(({ name }) => name === column);
-  const target = relation && types.get(relation.type);
-  return target ? `${column}.${target.identifier.name}` : column;
-}
+/** The columns of a table: those of the list, or everything that fits into cells. */
+export const tableColumns = (type: TypeInfo, columns: readonly string[] | undefined): readonly ColumnInfo[] => {
+  const all = columnsOf(type);
+  return columns === undefined ? all : columns.flatMap((name) => all.find((column) => column.name === name) ?? []);
+};
 
 interface Exporting {
   readonly targets: readonly string[];
   /** If it is known. */
   readonly count: number | undefined;
-  readonly format: Format;
-  /** Whether spreadsheets must not run any cell. */
-  readonly isGuarded: boolean;
   readonly onProgress: (progress: Progress) => void;
   readonly signal: AbortSignal;
 }
 
-/** The browser keeps the pieces of an export, on disk if they are many. */
-export async function exportRecords(exporting: Exporting): Promise<Blob> {
-  const { targets, format, isGuarded, count, onProgress, signal } = exporting;
-  const { mediaType } = FORMATS[format];
-  const pieces: Blob[] = [];
+/** The lines of NDJSON, piece by piece. */
+async function readLines(
+  { targets, count, onProgress, signal }: Exporting,
+  onLine: (line: string) => void,
+): Promise<void> {
   let done = 0;
-  for (const [index, target] of targets.entries()) {
-    const headers = { Accept: mediaType };
+  for (const target of targets) {
+    const headers = { Accept: 'application/x-ndjson' };
     const response = await patiently(() => openResponse({ method: 'GET', target, headers }, signal), signal);
     const counted = response.headers.get('X-Total-Count');
     const total = count ?? (counted === null ? undefined : Number(counted));
-    const table = format === 'csv' ? createTableReader(isGuarded) : undefined;
-    const before = done;
-    // The first line of a table names its columns, once.
-    let isHead = format === 'csv' && index > 0;
-    const keep = (text: string): void => {
-      const end = isHead ? text.indexOf('\n') + 1 : 0;
-      if (end > 0) isHead = false;
-      if (!isHead) pieces.push(new Blob([text.slice(end)]));
-    };
+    let rest = '';
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
     for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
-      keep(table?.push(read.value) ?? read.value);
-      // JSON has no line breaks within a line.
-      done = table ? before + Math.max(0, table.lines - 1) : done + read.value.split('\n').length - 1;
-      onProgress({ done, total });
+      const lines = (rest + read.value).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) onLine(line);
+      onProgress({ done: (done += lines.length), total });
     }
-    keep(table?.end() ?? '');
+    if (rest !== '') onLine(rest);
   }
-  return new Blob(pieces, { type: mediaType });
+}
+
+export async function exportNdjson(exporting: Exporting): Promise<Blob> {
+  const pieces: string[] = [];
+  await readLines(exporting, (line) => pieces.push(`${line}\n`));
+  return new Blob(pieces, { type: 'application/x-ndjson' });
+}
+
+/** With titles, the labels of related records, and values as the language writes them. */
+export async function exportTable(
+  exporting: Exporting,
+  { type, columns, format, say, language, model }: TableWanted,
+): Promise<Blob> {
+  const rows: (readonly Cell[])[] = [columns.map(({ title }) => title)];
+  await readLines(exporting, (line) => {
+    const values = parseJson(line);
+    if (isValueObject(values)) rows.push(columns.map((column) => cellIn(say, model, column, values)));
+  });
+  if (format === 'xlsx') return writeXlsx(rows, type.title.many);
+  const texts = rows.map((row) => row.map((cell) => csvText(say, cell, language)));
+  return writeCsv(texts, decimalMark(language) === ',');
+}
+
+interface TableWanted {
+  readonly model: StudioModel;
+  readonly type: TypeInfo;
+  readonly columns: readonly ColumnInfo[];
+  readonly format: 'xlsx' | 'csv';
+  readonly say: Say;
+  readonly language: string;
+}
+
+function cellIn(say: Say, model: StudioModel, column: ColumnInfo, values: ValueObject): Cell {
+  const value = values[column.name];
+  if (column.kind === 'field') return cellOf(say, column.field, value);
+  if (column.kind === 'identifier') return textOf(value) === '' ? null : new NumberText(textOf(value));
+  return isValueObject(value) ? nameOf(typeNamed(model, column.relation.type), value, column.relation.label) : null;
 }
 
 export function save(blob: Blob, name: string): void {

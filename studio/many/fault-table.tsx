@@ -26,10 +26,14 @@ export function FaultTable({ type, faults }: FaultTableProps) {
           { key: 'column', title: say('import.column') },
           { key: 'fault', title: say('import.fault') },
         ]}
-        rows={faults.slice(0, MOST).map(({ line, place, message }, index) => ({
+        rows={faults.slice(0, MOST).map(({ line, place, message, text }, index) => ({
           // Two faults may say the same.
           key: index,
-          cells: [line, <bdi key="place">{titles.get(place) ?? place}</bdi>, <bdi key="fault">{message}</bdi>],
+          cells: [
+            line,
+            <bdi key="place">{titles.get(place) ?? place}</bdi>,
+            <bdi key="fault">{text === undefined ? message : `“${text}” ${message}`}</bdi>,
+          ],
         }))}
       />
       {faults.length > MOST && (

@@ -1,6 +1,7 @@
 /** Creates or changes the records of a file, once all of them have been tried. */
 import {
   Alert,
+  Box,
   Button,
   Dialog,
   DialogActions,
@@ -14,13 +15,40 @@ import {
 import { useQueryClient } from '@tanstack/react-query';
 import { useNotify } from 'ra-core';
 import { useEffect, useRef, useState } from 'react';
+import { PlainTable } from '../app/plain-table.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
-import { type TypeInfo, useModel } from '../data/model.ts';
+import type { Value } from '../data/json.ts';
+import { can, type TypeInfo, useModel } from '../data/model.ts';
+import { Related } from '../fields/related.tsx';
+import { decimalMark } from '../presentations/numbers.ts';
+import { pageLanguage } from '../presentations/plain.ts';
+import { SHRUNK } from '../presentations/presentation.ts';
+import { Shown } from '../presentations/shown.tsx';
 import { numberText, useText } from '../texts/texts.ts';
+import { csvText } from './cells.ts';
 import { patiently, type Progress } from './chosen.ts';
+import { save } from './export.ts';
 import { FaultTable } from './fault-table.tsx';
-import { faultsIn, type ImportFile, type LineFault, matchingOf, readFile, sendBatch } from './import.ts';
+import {
+  type Batch,
+  batchesOf,
+  type CellChange,
+  changesOf,
+  faultsIn,
+  type FileRecord,
+  isNdjson,
+  type LineFault,
+  linesOf,
+  matchingOf,
+  type Member,
+  memberFor,
+  membersOf,
+  readRecords,
+  type ReadRecords,
+  sendBatch,
+} from './import.ts';
 import { ProgressBar } from './progress-bar.tsx';
+import { readTable, type Table, writeCsv } from './table.ts';
 
 /** No field has such a name. */
 const CREATE = '$create';
@@ -37,7 +65,18 @@ interface Preview {
   readonly created: number;
   readonly changed: number;
   readonly faults: readonly LineFault[];
+  /** What becomes of the records that are there. */
+  readonly changes: readonly CellChange[];
 }
+
+/** A file: its table, or its records as they are sent. */
+interface Source {
+  readonly name: string;
+  readonly table?: Table;
+  readonly records?: readonly FileRecord[];
+}
+
+const recordsIn = (batches: readonly Batch[]): number => batches.reduce((sum, { records }) => sum + records.length, 0);
 
 export default function ImportDialog({ type, onClose }: ImportDialogProps) {
   const say = useText();
@@ -45,7 +84,10 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
   const notify = useNotify();
   const queries = useQueryClient();
   const matching = matchingOf(type);
-  const [file, setFile] = useState<ImportFile>();
+  const [source, setSource] = useState<Source>();
+  const [members, setMembers] = useState<readonly (Member | undefined)[]>([]);
+  const [decimal, setDecimal] = useState<string>();
+  const [batches, setBatches] = useState<readonly Batch[]>([]);
   const [choice, setChoice] = useState(CREATE);
   const [preview, setPreview] = useState<Preview>();
   /** Parts that were written: they are not sent again. */
@@ -59,6 +101,7 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
   useEffect(() => () => running.current?.abort(), []);
   const on = matching.find((names) => names.join() === choice);
   const isWorking = progress !== undefined;
+  const count = source?.table?.rows.length ?? source?.records?.length ?? 0;
 
   const forget = (): void => {
     setPreview(undefined);
@@ -68,18 +111,30 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
   const choose = async (chosen: File | undefined): Promise<void> => {
     if (chosen === undefined) return;
     forget();
-    setFile(undefined);
+    setSource(undefined);
     setWritten(0);
+    setBatches([]);
+    setDecimal(undefined);
+    const { name } = chosen;
     try {
-      setFile(readFile(chosen.name, await chosen.arrayBuffer(), model));
+      if (isNdjson(name)) setSource({ name, records: linesOf(await chosen.text()) });
+      else {
+        const table = await readTable(name, await chosen.arrayBuffer());
+        const found = table.head.map((head) => memberFor(type, head));
+        setMembers(found);
+        setSource({ name, table });
+        // Whoever changes what was exported has the values that tell the records apart.
+        const known = matching.find((names) => names.every((one) => found.some((member) => member?.name === one)));
+        setChoice(known?.join() ?? CREATE);
+      }
     } catch {
-      setError(new Error(say('import.not_utf8')));
+      setError(new Error(say('import.unreadable')));
     }
   };
 
   /** Sends the parts one after the other; `onFaults` says whether to go on with the next one. */
   const work = async (
-    { batches, format, count }: ImportFile,
+    parts: readonly Batch[],
     isDryRun: boolean,
     onPart: (created: number, changed: number) => void,
     onFaults: (faults: readonly LineFault[]) => boolean,
@@ -89,14 +144,14 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
     stopped.current = false;
     setWriting(!isDryRun);
     setError(undefined);
-    let done = batches.slice(0, written).reduce((sum, { records }) => sum + records.length, 0);
+    let done = parts.slice(0, written).reduce((sum, { records }) => sum + records.length, 0);
     setProgress({ done, total: count });
     try {
       const { signal } = controller;
-      for (const batch of batches.slice(written)) {
+      for (const batch of parts.slice(written)) {
         if (stopped.current) return false;
         try {
-          const result = await patiently(() => sendBatch(batch, { type, format, on, isDryRun, signal }), signal);
+          const result = await patiently(() => sendBatch(batch, { type, on, isDryRun, signal }), signal);
           onPart(result.created, result.changed);
         } catch (problem) {
           const faults = faultsIn(problem, batch);
@@ -116,40 +171,89 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
     }
   };
 
-  const tryOut = async (read: ImportFile): Promise<void> => {
-    const seen = { created: 0, changed: 0, faults: [] as LineFault[] };
-    const isDone = await work(
-      read,
-      true,
-      (created, changed) => {
-        seen.created += created;
-        seen.changed += changed;
-      },
-      (faults) => seen.faults.push(...faults) > 0,
-    );
-    if (isDone) setPreview({ written, ...seen });
+  /** The records of a table; undefined where a cell has no value. */
+  const read = async ({ table, records = [] }: Source): Promise<ReadRecords | undefined> => {
+    if (table === undefined) return { records, values: [], faults: [] };
+    const controller = new AbortController();
+    running.current = controller;
+    const { signal } = controller;
+    const reading = { model, type, say, language: pageLanguage(), decimal, signal, isChanging: on !== undefined };
+    const found = await readRecords(table, members, reading);
+    if (found.faults.length === 0) return found;
+    setPreview({ written, created: 0, changed: 0, faults: found.faults, changes: [] });
+    return undefined;
   };
 
-  const write = async (read: ImportFile): Promise<void> => {
+  const tryOut = async (from: Source): Promise<void> => {
+    const seen = { created: 0, changed: 0, faults: [] as LineFault[] };
+    try {
+      const found = await read(from);
+      if (found === undefined) return;
+      // Parts that were written are not made again.
+      const parts = [
+        ...batches.slice(0, written),
+        ...batchesOf(found.records.slice(recordsIn(batches.slice(0, written))), model),
+      ];
+      setBatches(parts);
+      const isDone = await work(
+        parts,
+        true,
+        (created, changed) => {
+          seen.created += created;
+          seen.changed += changed;
+        },
+        (faults) => seen.faults.push(...faults) > 0,
+      );
+      if (!isDone) return;
+      const { signal } = running.current ?? new AbortController();
+      const [by, more] = on ?? [];
+      const isCompared = by !== undefined && more === undefined && seen.faults.length === 0 && can(type, 'list');
+      const changes = isCompared ? await changesOf({ model, type, signal }, by, found.values) : [];
+      setPreview({ written, ...seen, changes });
+    } catch (problem) {
+      setError(problem);
+    }
+  };
+
+  const write = async (): Promise<void> => {
     let parts = written;
     const isDone = await work(
-      read,
+      batches,
       false,
       () => setWritten((parts += 1)),
       (faults) => {
-        setPreview({ written: parts, created: 0, changed: 0, faults });
+        setPreview({ written: parts, created: 0, changed: 0, faults, changes: [] });
         return false;
       },
     );
     await queries.invalidateQueries();
     if (!isDone) return;
-    notify(say('import.done', { smart_count: read.count, formatted: numberText(read.count) }), { type: 'success' });
+    notify(say('import.done', { smart_count: count, formatted: numberText(count) }), { type: 'success' });
     onClose();
   };
 
+  /** The lines with faults, and what is wrong with each. */
+  const saveFaults = async ({ table }: Source, faults: readonly LineFault[]): Promise<void> => {
+    if (table === undefined) return;
+    const language = pageLanguage();
+    const rows = table.rows.flatMap(({ line, cells }) => {
+      const said = faults
+        .filter((fault) => fault.line === line)
+        .map(({ place, message }) => `${titleIn(type, place)}: ${message}`);
+      return said.length === 0
+        ? []
+        : [[...table.head.map((_, at) => csvText(say, cells[at] ?? null, language)), said.join(' · ')]];
+    });
+    save(
+      await writeCsv([[...table.head, say('import.fault')], ...rows], decimalMark(language) === ','),
+      `${type.path}-${say('import.fault')}.csv`,
+    );
+  };
+
   const isReady = preview !== undefined && preview.faults.length === 0;
-  const begun = file?.batches[written]?.records[0]?.line ?? 0;
-  const left = file?.batches.slice(written).reduce((sum, { records }) => sum + records.length, 0) ?? 0;
+  const begun = batches[written]?.records[0]?.line ?? 0;
+  const left = recordsIn(batches.slice(written));
+  const hasOpen = preview?.faults.some(({ isOpen }) => isOpen) === true;
   return (
     <Dialog open onClose={() => isWorking || onClose()} fullWidth maxWidth="md" aria-labelledby="import-title">
       <DialogTitle id="import-title">{say('import.title', { types: type.title.many })}</DialogTitle>
@@ -163,14 +267,13 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
             <input
               ref={input}
               type="file"
-              accept=".csv,.ndjson,.jsonl,text/csv"
+              accept=".xlsx,.csv,.ndjson,.jsonl,text/csv"
               hidden
               onChange={({ target: { files } }) => void choose(files?.[0])}
             />
-            {file && (
+            {source && (
               <Typography variant="body2" role="status">
-                <bdi>{file.name}</bdi>:{' '}
-                {say('import.count', { smart_count: file.count, formatted: numberText(file.count) })}
+                <bdi>{source.name}</bdi>: {say('import.count', { smart_count: count, formatted: numberText(count) })}
               </Typography>
             )}
           </Stack>
@@ -193,10 +296,37 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
               ))}
             </TextField>
           )}
-          {file && file.batches.length > 1 && (
-            <Alert severity="info">{say('import.parts', { smart_count: file.batches.length })}</Alert>
+          {source?.table && (
+            <ColumnChoices
+              type={type}
+              head={source.table.head}
+              members={members}
+              isDisabled={isWorking || written > 0}
+              onMembers={(next) => {
+                setMembers(next);
+                forget();
+              }}
+            />
           )}
-          {written > 0 && file && <Alert severity="warning">{say('import.begun', { line: begun })}</Alert>}
+          {(hasOpen || decimal !== undefined) && (
+            <TextField
+              select
+              label={say('import.decimal')}
+              value={decimal ?? ''}
+              onChange={({ target: { value } }) => {
+                setDecimal(value);
+                forget();
+              }}
+            >
+              {[',', '.'].map((mark) => (
+                <MenuItem key={mark} value={mark}>
+                  {say(mark === ',' ? 'import.decimal_comma' : 'import.decimal_point')}
+                </MenuItem>
+              ))}
+            </TextField>
+          )}
+          {batches.length > 1 && <Alert severity="info">{say('import.parts', { smart_count: batches.length })}</Alert>}
+          {written > 0 && <Alert severity="warning">{say('import.begun', { line: begun })}</Alert>}
           {error !== undefined && <ProblemAlert error={error} />}
           {progress && <ProgressBar label={say('import.working')} progress={progress} />}
           {isReady && preview.written === written && (
@@ -207,10 +337,16 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
               })}
             </Alert>
           )}
+          {isReady && <Changes changes={preview.changes} />}
           {preview && preview.faults.length > 0 && (
             <>
               <Alert severity="error">{say('import.faults', { smart_count: preview.faults.length })}</Alert>
               <FaultTable type={type} faults={preview.faults} />
+              {source?.table && (
+                <Button onClick={() => void saveFaults(source, preview.faults)} sx={{ justifySelf: 'start' }}>
+                  {say('import.save_faults')}
+                </Button>
+              )}
             </>
           )}
         </Stack>
@@ -225,13 +361,13 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
             {say(written > 0 ? 'many.close' : 'filter.cancel')}
           </Button>
         )}
-        {file && !isReady && (
-          <Button variant="contained" disabled={isWorking || file.count === 0} onClick={() => void tryOut(file)}>
+        {source && !isReady && (
+          <Button variant="contained" disabled={isWorking || count === 0} onClick={() => void tryOut(source)}>
             {say('import.try')}
           </Button>
         )}
-        {file && isReady && (
-          <Button variant="contained" disabled={isWorking} onClick={() => void write(file)}>
+        {source && isReady && (
+          <Button variant="contained" disabled={isWorking} onClick={() => void write()}>
             {say('import.start', { smart_count: left, formatted: numberText(left) })}
           </Button>
         )}
@@ -242,3 +378,77 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
 
 const titleIn = ({ fields, relations }: TypeInfo, name: string): string =>
   [...fields, ...relations].find((one) => one.name === name)?.title ?? name;
+
+interface ColumnChoicesProps {
+  readonly type: TypeInfo;
+  readonly head: readonly string[];
+  readonly members: readonly (Member | undefined)[];
+  readonly isDisabled: boolean;
+  readonly onMembers: (members: readonly (Member | undefined)[]) => void;
+}
+
+/** What each column of the file is. */
+function ColumnChoices({ type, head, members, isDisabled, onMembers }: ColumnChoicesProps) {
+  const say = useText();
+  const all = membersOf(type);
+  return (
+    <Box sx={{ display: 'grid', gap: 1.5, gridTemplateColumns: 'repeat(auto-fill, minmax(11rem, 1fr))' }}>
+      {head.map((title, at) => (
+        <TextField
+          // Two columns may have the same head.
+          // oxlint-disable-next-line react/no-array-index-key
+          key={at}
+          select
+          label={title}
+          value={members[at]?.name ?? ''}
+          disabled={isDisabled}
+          onChange={({ target: { value } }) =>
+            onMembers(
+              members.with(
+                at,
+                all.find(({ name }) => name === value),
+              ),
+            )
+          }
+          slotProps={{ ...SHRUNK, select: { displayEmpty: true } }}
+        >
+          <MenuItem value="">{say('import.left_out')}</MenuItem>
+          {all.map((member) => (
+            <MenuItem key={member.name} value={member.name}>
+              {member.title}
+            </MenuItem>
+          ))}
+        </TextField>
+      ))}
+    </Box>
+  );
+}
+
+const MOST_CHANGES = 100;
+
+function Changes({ changes }: { readonly changes: readonly CellChange[] }) {
+  const say = useText();
+  if (changes.length === 0) return undefined;
+  const shown = ({ member }: CellChange, value: Value | undefined) =>
+    member.field ? (
+      <Shown field={member.field} value={value ?? null} isShort />
+    ) : (
+      <Related relation={member.relation} value={value ?? null} isLinked={false} />
+    );
+  return (
+    <PlainTable
+      label={say('import.changes')}
+      maxHeight="40vh"
+      rows={changes.slice(0, MOST_CHANGES).map((change) => ({
+        key: `${change.name} ${change.member.name}`,
+        cells: [
+          <bdi key="name">{change.name}</bdi>,
+          change.member.title,
+          <span key="change">
+            {shown(change, change.was)} → {shown(change, change.will)}
+          </span>,
+        ],
+      }))}
+    />
+  );
+}

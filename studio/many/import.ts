@@ -1,50 +1,195 @@
 /** A file of records -> requests that create or change them, each as large as the service takes. */
-import { isValueList, isValueObject, parseJson, textOf, type ValueObject } from '../data/json.ts';
-import { can, type StudioModel, type TypeInfo } from '../data/model.ts';
+import {
+  isValueList,
+  isValueObject,
+  NumberText,
+  parseJson,
+  textOf,
+  type Value,
+  type ValueObject,
+  writeJson,
+} from '../data/json.ts';
+import {
+  can,
+  type FieldInfo,
+  identifierOf,
+  type RelationInfo,
+  type StudioModel,
+  type TypeInfo,
+  typeNamed,
+} from '../data/model.ts';
 import { type Fault, Problem, problemOf } from '../data/problem.ts';
-import { openResponse } from '../data/request.ts';
-import { type FileRecord, recordsOf } from './csv.ts';
-import { type Format, FORMATS } from './export.ts';
+import { openResponse, send } from '../data/request.ts';
+import { IDENTIFIER } from '../data/search.ts';
+import { textOfWhere, type Where } from '../data/where.ts';
+import { isWritable } from '../presentations/field-draft.ts';
+import { CellFault, type Customs, plainCell, valueIn } from './cells.ts';
+import { inParts, patiently } from './chosen.ts';
+import type { Cell, Table } from './table.ts';
+
+/** A record of the file, and the line where it stands. */
+export interface FileRecord {
+  readonly line: number;
+  /** As JSON. */
+  readonly text: string;
+}
 
 /** Records that are written in one transaction. */
 export interface Batch {
-  /** The line that names the columns, if there is one. */
-  readonly head: string;
   readonly text: string;
   readonly records: readonly FileRecord[];
   /** Sent again with the same key, it is written once. */
   readonly key: string;
 }
 
-export interface ImportFile {
-  readonly name: string;
-  readonly format: Format;
-  readonly batches: readonly Batch[];
-  readonly count: number;
+export const isNdjson = (name: string): boolean => /\.(?:ndjson|jsonl)$/i.test(name);
+
+export const linesOf = (text: string): readonly FileRecord[] =>
+  text
+    .replace(/^\uFEFF/, '')
+    .split('\n')
+    .map((line, index) => ({ line: index + 1, text: line.trim() }))
+    .filter((record) => record.text !== '');
+
+/** What a column of a table can be: a field, or a relation to one record. */
+export type Member = { readonly name: string; readonly title: string } & (
+  | { readonly field: FieldInfo; readonly relation?: never }
+  | { readonly relation: RelationInfo; readonly field?: never }
+);
+
+export const membersOf = ({ fields, relations }: TypeInfo): readonly Member[] => [
+  ...fields.filter(isWritable).map((field) => ({ name: field.name, title: field.title, field })),
+  ...relations
+    .filter(({ kind, readOnly }) => kind === 'belongsTo' && !readOnly)
+    .map((relation) => ({ name: relation.name, title: relation.title, relation })),
+];
+
+/** By its name or its title; undefined: it is left out. */
+export function memberFor(type: TypeInfo, head: string): Member | undefined {
+  const small = head.toLowerCase();
+  const members = membersOf(type);
+  const name = small.split('.')[0];
+  return (
+    members.find((one) => one.name.toLowerCase() === small || one.title.toLowerCase() === small) ??
+    members.find((one) => one.relation && one.name.toLowerCase() === name)
+  );
 }
 
-export const formatOf = (name: string): Format => (/\.(?:ndjson|jsonl)$/i.test(name) ? 'ndjson' : 'csv');
+/** A fault at a line of the file. */
+export interface LineFault {
+  readonly line: number;
+  /** The column, or what the fault is about within it. */
+  readonly place: string;
+  readonly message: string;
+  /** What stands there. */
+  readonly text?: string;
+  readonly isOpen?: boolean;
+}
 
-/** Throws a TypeError if the bytes are not UTF-8. */
-export function readFile(name: string, bytes: ArrayBuffer, { limits }: StudioModel): ImportFile {
-  const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  const format = formatOf(name);
-  const all = recordsOf(text, format === 'csv');
-  const head = format === 'csv' ? `${all[0]?.text ?? ''}\n` : '';
-  const records = format === 'csv' ? all.slice(1) : all;
+export interface ReadRecords {
+  readonly records: readonly FileRecord[];
+  readonly values: readonly ValueObject[];
+  readonly faults: readonly LineFault[];
+}
+
+interface ReadingTable extends Customs {
+  readonly model: StudioModel;
+  readonly type: TypeInfo;
+  readonly signal: AbortSignal;
+  /** Whether stored records are changed: an empty cell then empties their value. */
+  readonly isChanging: boolean;
+}
+
+/** `members`: of each column. */
+export async function readRecords(
+  table: Table,
+  members: readonly (Member | undefined)[],
+  reading: ReadingTable,
+): Promise<ReadRecords> {
+  const { model, say, isChanging } = reading;
+  const faults: LineFault[] = [];
+  const found = await Promise.all(
+    members.map((member, at) => member?.relation && findLabels(table, at, member.relation, reading)),
+  );
+  const values = table.rows.map(({ line, cells }) => {
+    const record: Record<string, Value> = {};
+    for (const [at, member] of members.entries()) {
+      const cell = cells[at] ?? null;
+      if (member === undefined) continue;
+      try {
+        const value = member.field
+          ? valueIn(member.field, cell, reading)
+          : linkIn(model, member.relation, cell, found[at], say);
+        if (value !== null || isChanging) record[member.name] = value;
+      } catch (fault) {
+        if (!(fault instanceof CellFault)) throw fault;
+        faults.push({ line, place: member.name, message: fault.message, text: plainCell(cell), isOpen: fault.isOpen });
+      }
+    }
+    return record;
+  });
+  const records = values.map((record, index) => ({ line: table.rows[index]?.line ?? 0, text: writeJson(record) }));
+  return { records, values, faults };
+}
+
+type Labels = ReadonlyMap<string, readonly string[]>;
+
+const MOST = 50;
+
+/** The identifiers of the records with these labels. */
+async function findLabels(
+  table: Table,
+  at: number,
+  { type: name, label }: RelationInfo,
+  { model, signal }: ReadingTable,
+): Promise<Labels> {
+  const type = typeNamed(model, name);
+  const labels = [...new Set(table.rows.map(({ cells }) => plainCell(cells[at] ?? null).trim()))].filter(Boolean);
+  const found = new Map<string, string[]>();
+  if (label === null || !can(type, 'list')) return found;
+  for (const some of inParts(labels, MOST)) {
+    const where: Where = [
+      ['fields', label],
+      ['include', ''],
+      ...some.map((text): [string, string] => [`_cnd[${label}][in]`, text]),
+      ['_cnd[limit]', '0'],
+      ['_cnd[limit]', String(type.list.maxLimit)],
+    ];
+    const { body } = await patiently(
+      () => send({ method: 'GET', target: `${type.path}?${textOfWhere(where)}` }, signal),
+      signal,
+    );
+    for (const values of isValueList(body) ? body.filter(isValueObject) : []) {
+      const text = textOf(values[label]);
+      found.set(text, [...(found.get(text) ?? []), identifierOf(type, values)]);
+    }
+  }
+  return found;
+}
+
+function linkIn(
+  model: StudioModel,
+  relation: RelationInfo,
+  cell: Cell,
+  labels: Labels | undefined,
+  say: Customs['say'],
+): Value {
+  const text = plainCell(cell).trim();
+  if (text === '') return null;
+  const ids = labels?.get(text) ?? (IDENTIFIER.test(text) ? [text] : []);
+  const [id, other] = ids;
+  if (id === undefined) throw new CellFault(say('fault.no_record', { name: text }));
+  if (other !== undefined) throw new CellFault(say('fault.several_records', { name: text }));
+  return { [typeNamed(model, relation.type).identifier.name]: new NumberText(id) };
+}
+
+export function batchesOf(records: readonly FileRecord[], { limits }: StudioModel): readonly Batch[] {
   const most = Math.min(limits.batchLimit, limits.bodyItems, limits.writeRows);
-  const batches = batched(records, most, limits.bodyLimit - bytesOf(head));
-  return {
-    name,
-    format,
-    count: records.length,
-    batches: batches.map((some) => ({
-      head,
-      text: head + some.map((record) => record.text).join('\n'),
-      records: some,
-      key: keyFor(),
-    })),
-  };
+  return batched(records, most, limits.bodyLimit).map((some) => ({
+    text: some.map(({ text }) => text).join('\n'),
+    records: some,
+    key: keyFor(),
+  }));
 }
 
 const bytesOf = (text: string): number => new TextEncoder().encode(text).length;
@@ -73,14 +218,6 @@ export const matchingOf = (type: TypeInfo): readonly (readonly string[])[] =>
     ? [...type.fields.filter(({ unique }) => unique === true).map(({ name }) => [name]), ...type.unique]
     : [];
 
-/** A fault at a line of the file. */
-export interface LineFault {
-  readonly line: number;
-  /** The column, or what the fault is about within it. */
-  readonly place: string;
-  readonly message: string;
-}
-
 export interface BatchResult {
   readonly created: number;
   readonly changed: number;
@@ -88,20 +225,19 @@ export interface BatchResult {
 
 interface Sending {
   readonly type: TypeInfo;
-  readonly format: Format;
   readonly on: readonly string[] | undefined;
   readonly isDryRun: boolean;
   readonly signal: AbortSignal;
 }
 
 /** Throws a Problem if the batch was not accepted. */
-export async function sendBatch(batch: Batch, { type, format, on, isDryRun, signal }: Sending): Promise<BatchResult> {
+export async function sendBatch(batch: Batch, { type, on, isDryRun, signal }: Sending): Promise<BatchResult> {
   const parameters = [
     ...(on ? [`on=${on.map(encodeURIComponent).join(',')}`] : []),
     ...(isDryRun ? ['dryRun=true'] : []),
   ];
   const headers = {
-    'Content-Type': FORMATS[format].mediaType,
+    'Content-Type': 'application/x-ndjson',
     Prefer: 'return=minimal',
     ...(isDryRun ? {} : { 'Idempotency-Key': batch.key }),
   };
@@ -118,6 +254,62 @@ export async function sendBatch(batch: Batch, { type, format, on, isDryRun, sign
   return { created: counted('created'), changed: counted('changed') };
 }
 
+/** A value of a stored record, and what the file makes of it. */
+export interface CellChange {
+  readonly name: string;
+  readonly member: Member;
+  readonly was: Value | undefined;
+  readonly will: Value;
+}
+
+const MOST_COMPARED = 200;
+
+/** What changes in the first of the records that are matched by one field. */
+export async function changesOf(
+  { model, type, signal }: Pick<ReadingTable, 'model' | 'type' | 'signal'>,
+  on: string,
+  records: readonly ValueObject[],
+): Promise<readonly CellChange[]> {
+  const members = membersOf(type);
+  const changes: CellChange[] = [];
+  for (const some of inParts(records.slice(0, MOST_COMPARED), MOST)) {
+    const where: Where = [
+      ['include', members.flatMap(({ relation }) => relation?.name ?? []).join(',')],
+      ...some.map((record): [string, string] => [`_cnd[${on}][in]`, textOf(record[on])]),
+      ['_cnd[limit]', '0'],
+      ['_cnd[limit]', String(MOST)],
+    ];
+    const { body } = await patiently(
+      () => send({ method: 'GET', target: `${type.path}?${textOfWhere(where)}` }, signal),
+      signal,
+    );
+    const stored = new Map((isValueList(body) ? body : []).filter(isValueObject).map((one) => [textOf(one[on]), one]));
+    for (const record of some) {
+      const before = stored.get(textOf(record[on]));
+      if (before === undefined) continue;
+      for (const member of members) {
+        const [was, will] = [before[member.name], record[member.name]];
+        if (will === undefined || isAlike(model, member, was, will)) continue;
+        changes.push({ name: textOf(record[on]), member, was, will });
+      }
+    }
+  }
+  return changes;
+}
+
+function isAlike(model: StudioModel, { relation, field }: Member, was: Value | undefined, will: Value): boolean {
+  if (relation) {
+    const [one, other] = [was, will].map((value) =>
+      isValueObject(value) ? identifierOf(typeNamed(model, relation.type), value) : '',
+    );
+    return one === other;
+  }
+  if (field?.type === 'decimal' && typeof was === 'string' && typeof will === 'string')
+    return Number(was) === Number(will);
+  if (field?.type === 'timestamp') return Date.parse(textOf(was)) === Date.parse(textOf(will));
+  return writeJson(was ?? null) === writeJson(will);
+}
+
 const IN_BATCH = /^\/(\d+)(?:\/(.*))?$/;
 
 /** Undefined if the problem is not about records of the file. */
@@ -128,24 +320,8 @@ export function faultsIn(error: unknown, batch: Batch): readonly LineFault[] | u
   return faults.every((fault) => fault !== undefined) ? faults : undefined;
 }
 
-function atLine({ pointer = '', message, line }: Fault, batch: Batch): LineFault | undefined {
+function atLine({ pointer = '', message, line }: Fault, { records }: Batch): LineFault | undefined {
   const [, index, place = ''] = IN_BATCH.exec(pointer) ?? [];
-  const record = batch.records[Number(index ?? Number.NaN)];
-  const said = message.replace(/^Line \d+: /, '');
-  if (record) return { line: record.line, place, message: said };
-  return line === undefined ? undefined : { line: lineIn(batch, line), place, message: said };
-}
-
-const breaksIn = (text: string): number => text.split('\n').length - 1;
-
-/** The line of the file that is this one of what was sent. */
-function lineIn({ head, records }: Batch, sent: number): number {
-  let first = 1 + breaksIn(head);
-  if (sent < first) return 1;
-  for (const { line, text } of records) {
-    const next = first + breaksIn(text) + 1;
-    if (sent < next) return line + sent - first;
-    first = next;
-  }
-  return records.at(-1)?.line ?? 1;
+  const record = records[index === undefined ? (line ?? 0) - 1 : Number(index)];
+  return record && { line: record.line, place, message: message.replace(/^Line \d+: /, '') };
 }

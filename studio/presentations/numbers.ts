@@ -43,6 +43,8 @@ function marksOf(language: string): Marks {
   return { group: mark('group'), decimal: mark('decimal'), groups: isInTwos ? TWOS : THREES };
 }
 
+export const decimalMark = (language: string): string => marksOf(language).decimal;
+
 /** What people write who learned another language, or copy from elsewhere. */
 const CUSTOMS: readonly Marks[] = [',', '.'].flatMap((decimal) =>
   [',', '.', ' ', "'"].filter((group) => group !== decimal).map((group) => ({ group, decimal, groups: THREES })),

@@ -2,19 +2,17 @@
 import { useCallback } from 'react';
 import { type I18nProvider, type TranslationMessages, useTranslate } from 'ra-core';
 import polyglotI18nProvider from 'ra-i18n-polyglot';
-import type { Direction } from '../app/direction.ts';
 import { de } from './de.ts';
 import { en, type TextKey, type Texts } from './en.ts';
 
 interface Language {
   readonly name: string;
-  readonly direction: Direction;
   readonly texts: Texts;
 }
 
 export const LANGUAGES: Readonly<Record<string, Language>> = {
-  en: { name: 'English', direction: 'ltr', texts: en },
-  de: { name: 'Deutsch', direction: 'ltr', texts: de },
+  en: { name: 'English', texts: en },
+  de: { name: 'Deutsch', texts: de },
 };
 
 /** The first of the reader's languages that there is. */

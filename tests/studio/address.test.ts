@@ -1,4 +1,4 @@
-import { addressSearch, formerAddress, librarySearch } from '../../studio/data/address.ts';
+import { addressSearch, librarySearch } from '../../studio/data/address.ts';
 
 interface Written {
   readonly where?: string;
@@ -39,18 +39,4 @@ test.each([
   ['?state=open', '?filter=%7B%22where%22%3A%22_cnd%255Bstate%255D%255Beq%255D%3Dopen%22%7D'],
 ])('%s is read as %s', (address, expected) => {
   expect(librarySearch(address)).toBe(expected);
-});
-
-test.each([
-  ['#/', '/'],
-  ['#/orders/5/edit', '/orders/5/edit'],
-  [
-    `#/orders?${library({ where: '_cnd[state][eq]=open', sort: 'total', order: 'DESC' })}`,
-    '/orders?state=open&$sort=-total',
-  ],
-  ['#/orders?filter=broken&variant=brief', '/orders?$view=brief'],
-  ['#main', undefined],
-  ['', undefined],
-])('the former address %s is %s', (hash, address) => {
-  expect(formerAddress(hash)).toBe(address);
 });

@@ -68,7 +68,7 @@ describe('export', () => {
   test('is what the list finds, in its order, as the service sends it', async () => {
     const { page, complaints, close } = await visit({ locale: 'en-US' });
     const where = encodeURIComponent(JSON.stringify({ where: '_cnd[name][gte]=v1' }));
-    await page.goto(`${server.url}/studio#/tmp-vars?filter=${where}&sort=name&order=DESC`);
+    await page.goto(`${server.url}/studio/tmp-vars?filter=${where}&sort=name&order=DESC`);
     await isHere(page);
     const [name, text] = await exported(page, () => allAsTheyAre(page));
     expect(name).toBe('tmp-vars.csv');
@@ -90,7 +90,7 @@ describe('export', () => {
 
   test('runs nothing in a spreadsheet, unless told otherwise, and leaves numbers as they are', async () => {
     const { page, close } = await visit({ locale: 'en-US' });
-    await page.goto(`${server.url}/studio#/tmp-vars`);
+    await page.goto(`${server.url}/studio/tmp-vars`);
     await isHere(page);
     const [, plain] = await exported(page, () => allAsTheyAre(page));
     const [, guarded] = await exported(page, () => option(page, 'Columns', 'All'));
@@ -109,7 +109,7 @@ describe('export', () => {
 describe('import', () => {
   async function opened(): Promise<Awaited<ReturnType<typeof visit>>> {
     const visited = await visit({ locale: 'en-US' });
-    await visited.page.goto(`${server.url}/studio#/tmp-vars`);
+    await visited.page.goto(`${server.url}/studio/tmp-vars`);
     await fromMenu(visited.page, 'Import Temporary variables');
     return visited;
   }
@@ -178,7 +178,7 @@ test('several records are deleted at once, once it is said what goes with them',
     '[{"service_name": "a", "providers": [{"code": "x"}, {"code": "y"}]}, {"service_name": "b"}, {"service_name": "c"}]',
   );
   const { page, complaints, close } = await visit({ locale: 'en-US' });
-  await page.goto(`${server.url}/studio#/global-tabs`);
+  await page.goto(`${server.url}/studio/global-tabs`);
   await page.getByLabel('Select a', { exact: true }).check();
   await page.getByLabel('Select c', { exact: true }).check();
   await page.getByText('2 selected').waitFor();
@@ -213,7 +213,7 @@ describe('all that a filter finds, on other pages too', () => {
   test('what someone else changes meanwhile is left as it is, and named', async () => {
     const { page, close } = await visit({ locale: 'en-US' });
     const [first, second, third] = await taxClasses('_cnd[limit]=0,3');
-    await page.goto(`${server.url}/studio#/tax-classes`);
+    await page.goto(`${server.url}/studio/tax-classes`);
     for (const one of [first, second, third])
       await page.getByLabel(`Select Tax class ${one?.id}`, { exact: true }).check();
     await page.getByRole('button', { name: 'Change', exact: true }).click();
@@ -243,7 +243,7 @@ describe('all that a filter finds, on other pages too', () => {
 
 test.each(READERS)('the dialogs have nothing to complain about: %s, %d pixels wide', async (colorScheme, width) => {
   const { page, close } = await visit({ colorScheme, locale: 'en-US', viewport: { width, height: 800 } });
-  await page.goto(`${server.url}/studio#/tmp-vars`);
+  await page.goto(`${server.url}/studio/tmp-vars`);
   await fromMenu(page, 'Export Temporary variables');
   await page.getByRole('heading', { name: 'Export Temporary variables' }).waitFor();
   expect(await violations(page)).toEqual([]);
@@ -288,7 +288,7 @@ test.each(READERS)('the dialogs have nothing to complain about: %s, %d pixels wi
   const where = encodeURIComponent(
     JSON.stringify({ where: '_cnd[providers][$some][0][code][like]=b&_cnd[$any][0][position]=0' }),
   );
-  await page.goto(`${server.url}/studio#/global-tabs?filter=${where}`);
+  await page.goto(`${server.url}/studio/global-tabs?filter=${where}`);
   await page.getByRole('button', { name: 'Edit', exact: true }).click();
   const dialog = page.getByRole('dialog');
   await dialog.getByLabel('Value').first().waitFor();
@@ -298,7 +298,7 @@ test.each(READERS)('the dialogs have nothing to complain about: %s, %d pixels wi
   await dialog.getByRole('button', { name: 'Cancel' }).click();
   // What only screen readers see makes no page wider: these have no rates.
   await post('tax-classes', 'application/json', '{"position": 1000}');
-  await page.goto(`${server.url}/studio#/tax-classes`);
+  await page.goto(`${server.url}/studio/tax-classes`);
   await page.locator('tbody tr a, main li a').first().waitFor();
   const wide = await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth');
   expect(wide).toBeLessThanOrEqual(0);

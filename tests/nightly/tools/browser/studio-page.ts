@@ -50,7 +50,7 @@ export function formsOf(server: Pick<TestServer, 'url'>, token: () => string | u
       const text = await response.text();
       return { status: response.status, text, stored: JSON.parse(text) as Stored };
     },
-    open: (page, address) => page.goto(`${server.url}/studio#${address}`),
+    open: (page, address) => page.goto(`${server.url}/studio${address}`),
     input,
     save: (page) => page.getByRole('button', { name: 'Save', exact: true }).click(),
     faultAt: (page, label) =>

@@ -175,7 +175,7 @@ test('compare two months', async () => {
   const person = personAt(page, 'compare two months');
   await page.goto(`${server.url}/studio`);
   await page.getByText('Oct 2026 30.50 · Nov 2026 104.00').waitFor();
-  await page.locator('canvas').first().waitFor();
+  await page.locator('.column').first().waitFor();
   person.isDone();
   expect(await violations(page)).toEqual([]);
   expect(complaints).toEqual([]);
@@ -227,6 +227,7 @@ test('words in any order find records by what is seen of them, and by those that
   await page.reload();
   await page.getByText('1 record', { exact: true }).waitFor();
   // Charts and exports follow the search.
+  await page.getByRole('button', { name: 'Show charts' }).click();
   await page.getByRole('button', { name: 'October 2026: 20.50' }).waitFor();
   await page.getByRole('button', { name: 'Clear the search' }).click();
   await page.getByText('4 records').waitFor();
@@ -322,7 +323,7 @@ test.each(READERS)(
   async (scheme, width) => {
     const { page, complaints, close } = await visit({ ...LOOK, colorScheme: scheme, viewport: { width, height: 800 } });
     for (const [address, shown] of [
-      ['', 'canvas'],
+      ['', '.column'],
       ['/orders', 'tbody tr, main li h2'],
       ['/orders/1', 'main dl'],
       ['/customers/2', 'main table'],

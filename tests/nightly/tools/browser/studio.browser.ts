@@ -54,7 +54,7 @@ describe.each(READERS)('%s, %d pixels wide', (colorScheme, width) => {
       locale: 'en-US',
       viewport: { width, height: 800 },
     });
-    await page.goto(`${server.url}/studio#${address}`, { waitUntil: 'networkidle' });
+    await page.goto(`${server.url}/studio${address}`, { waitUntil: 'networkidle' });
     await page.waitForSelector(shown);
     expect(complaints).toEqual([]);
     expect([...origins]).toEqual([server.url]);
@@ -121,7 +121,7 @@ describe('groups of filters, and filters by the records of sets', () => {
       await dialog.getByRole('combobox', { name: 'Field' }).nth(index).fill(title);
       await page.getByRole('option', { name: title, exact: true }).click();
     };
-    await page.goto(`${server.url}/studio#/global-tabs`);
+    await page.goto(`${server.url}/studio/global-tabs`);
     await page.click('text=Add a filter');
     await field(0, 'Providers');
     await field(1, 'Code');
@@ -190,7 +190,7 @@ test('a list does not wait for its total; one that takes long says which index i
     return () => release();
   };
   const count = await hold((request) => request.headers()['prefer'] === 'count=estimated');
-  await page.goto(`${server.url}/studio#/shipping-markups`);
+  await page.goto(`${server.url}/studio/shipping-markups`);
   await rows(page, 25);
   expect(await page.getByText(/\d+ records/).count()).toBe(0);
   count();
@@ -211,7 +211,7 @@ test('a list does not wait for its total; one that takes long says which index i
 test('texts that are scripts are texts', async () => {
   const { page, complaints, close } = await visit({ locale: 'en-US' });
   for (const address of ['/tmp-vars', '/tmp-vars/1', '/shipping-markups/3']) {
-    await page.goto(`${server.url}/studio#${address}`);
+    await page.goto(`${server.url}/studio${address}`);
     await page.getByText('<script>', { exact: false }).first().waitFor();
   }
   expect(await page.evaluate('window.ran')).toBe(undefined);
@@ -248,10 +248,10 @@ test('with a token, only what it may see; it is kept for the tab, and forgotten 
 
 test('what is not offered is not there; a related record without a list is found by its name', async () => {
   const { page, complaints, close } = await visit({ locale: 'en-US' });
-  await page.goto(`${server.url}/studio#/notifications`);
+  await page.goto(`${server.url}/studio/notifications`);
   await page.waitForSelector('tbody tr');
   expect(await page.getByRole('link', { name: /^New / }).count()).toBe(0);
-  await page.goto(`${server.url}/studio#/shipping-markups/1/edit`);
+  await page.goto(`${server.url}/studio/shipping-markups/1/edit`);
   const zone = page.getByRole('combobox', { name: 'Zone' });
   await zone.waitFor();
   await hasTitle(page, 'Edit shipping markup 1 · Records of <the> shop');
@@ -289,7 +289,7 @@ test('addresses are short, are shared by copying, and those from before still le
   await page.waitForURL(/\/studio\/shipping-markups\?min_total\[lt\]=3&\$sort=markup_id$/);
   const where = JSON.stringify({ where: '_cnd[min_total][lt]=3' });
   await page.goto(
-    `${server.url}/studio#/shipping-markups?filter=${encodeURIComponent(where)}&sort=markup_id&order=DESC`,
+    `${server.url}/studio/shipping-markups?filter=${encodeURIComponent(where)}&sort=markup_id&order=DESC`,
   );
   await page.waitForURL(/\/studio\/shipping-markups\?min_total\[lt\]=3&\$sort=-markup_id$/);
   await page.locator('tbody tr td a').first().waitFor();
