@@ -9,6 +9,7 @@ import { dialog } from './boundary.tsx';
 import { MenuIcon, SearchIcon } from './icons.tsx';
 import { MOD, useKeys } from './keys.ts';
 import { SettingsMenu } from './settings-menu.tsx';
+import { collectTyped } from './typed-ahead.ts';
 import { TypesMenu } from './types-menu.tsx';
 
 const KeysDialog = dialog(() => import('./keys-dialog.tsx'));
@@ -31,8 +32,12 @@ export function Frame({ title, onLeave, children }: FrameProps) {
   const [isOpen, setOpen] = useState(false);
   const [isHelping, setHelping] = useState(false);
   const [isSearching, setSearching] = useState(false);
+  const search = (): void => {
+    if (!isSearching) collectTyped();
+    setSearching(true);
+  };
   useKeys({
-    'mod+k': () => setSearching(true),
+    'mod+k': search,
     '?': () => setHelping(true),
     '/': () => document.getElementById(SEARCH_ID)?.focus(),
   });
@@ -98,7 +103,7 @@ export function Frame({ title, onLeave, children }: FrameProps) {
               color="inherit"
               variant="outlined"
               startIcon={<SearchIcon />}
-              onClick={() => setSearching(true)}
+              onClick={search}
               sx={{ color: 'text.secondary', borderColor: 'divider', fontWeight: 400, minWidth: 260 }}
             >
               {say('search.all')}
@@ -110,7 +115,7 @@ export function Frame({ title, onLeave, children }: FrameProps) {
               </Box>
             </Button>
           ) : (
-            <IconButton aria-label={say('search.all')} onClick={() => setSearching(true)}>
+            <IconButton aria-label={say('search.all')} onClick={search}>
               <SearchIcon />
             </IconButton>
           )}

@@ -18,10 +18,6 @@ export const MoreIcon = icon(
   'M12 8a2 2 0 1 0 0-4 2 2 0 0 0 0 4m0 2a2 2 0 1 0 0 4 2 2 0 0 0 0-4m0 6a2 2 0 1 0 0 4 2 2 0 0 0 0-4',
   'More',
 );
-export const TableIcon = icon(
-  'M3 3v18h18V3zm16 4v3h-4V7zM9 7h4v3H9zM5 7h2v3H5zm0 5h2v3H5zm2 7H5v-2h2zm2-7h4v3H9zm4 7H9v-2h4zm6 0h-4v-2h4zm0-4h-4v-3h4z',
-  'Table',
-);
 export const CopyIcon = icon('M16 1H2v16h2V3h12zm5 4H6v18h15zm-2 16H8V7h11z', 'Copy');
 export const FilterIcon = icon('M10 18h4v-2h-4zM3 6v2h18V6zm3 7h12v-2H6z', 'Filter');
 export const ColumnsIcon = icon('M14.67 5v14H9.33V5zm1 14H21V5h-5.33zm-7.34 0V5H3v14z', 'Columns');

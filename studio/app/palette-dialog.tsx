@@ -1,17 +1,19 @@
 /** The search over all types: opened by a key, and left by choosing. */
 import { Autocomplete, Box, Dialog, TextField, Typography } from '@mui/material';
 import type { PopperProps } from '@mui/material/Popper';
-import { useQuery } from '@tanstack/react-query';
+import { useQueries } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { useNavigate } from 'react-router-dom';
-import { listedTypes, recordPath, useModel } from '../data/model.ts';
+import { addressOf, SEARCH } from '../data/address.ts';
+import { can, listedTypes, recordPath, type TypeInfo, useModel } from '../data/model.ts';
 import { detailOf } from '../fields/detail.ts';
 import { usePaused } from '../fields/paused.ts';
-import { findByLabel } from '../fields/search.ts';
-import { useText } from '../texts/texts.ts';
+import { findInType } from '../fields/search.ts';
+import { inSentence, numberText, type Say, useText } from '../texts/texts.ts';
 import { ProblemAlert } from './problem-alert.tsx';
-import { MOST_TYPES, wantedBy } from './palette.ts';
+import { wantedBy } from './palette.ts';
 import { recentRecords } from './recent.ts';
+import { takeTyped } from './typed-ahead.ts';
 
 interface Option {
   readonly group: string;
@@ -19,6 +21,8 @@ interface Option {
   readonly name: string;
   readonly detail: string;
   readonly to: string;
+  /** What the page does at once. */
+  readonly state?: { readonly open: 'export' };
 }
 
 /** The options stand in the dialog itself. */
@@ -37,15 +41,15 @@ export default function PaletteDialog({ onClose }: { readonly onClose: () => voi
     listed,
     recent.map(({ path }) => path),
   );
-  const { data, error, isFetching } = useQuery({
-    queryKey: ['palette', paused],
-    queryFn: async ({ signal }) => {
-      const found = wanted.searched.map((type) => findByLabel(model, type, wanted.text, signal));
-      return (await Promise.all(found)).flat();
-    },
-    enabled: wanted.searched.length > 0 && wanted.text !== '',
-    gcTime: 0,
+  const asked = useQueries({
+    queries: (wanted.text === '' ? [] : wanted.searched).map((type) => ({
+      queryKey: ['palette', type.path, wanted.text],
+      queryFn: ({ signal }: { readonly signal: AbortSignal }) => findInType(model, type, wanted.text, signal),
+      gcTime: 0,
+    })),
   });
+  const isFetching = asked.some((one) => one.isFetching);
+  const error = asked.find((one) => one.error !== null)?.error ?? null;
   const types = wantedBy(typed, listed).types.map((type): Option => {
     const { path, title } = type;
     return { group: say('search.types'), key: path, name: title.many, detail: '', to: `/${path}` };
@@ -55,11 +59,26 @@ export default function PaletteDialog({ onClose }: { readonly onClose: () => voi
     const detail = type === undefined ? id : `${type.title.one} ${id}`;
     return { group: say('search.recent'), key: `${path} ${id}`, name, detail, to: `/${path}/${id}` };
   });
-  const records = (data ?? []).map(({ type, id, name, values }): Option => {
-    const detail = `${type.title.one} ${detailOf(say, type, type.label, values)}`;
-    return { group: say('search.records'), key: `${type.path} ${id}`, name, detail, to: recordPath(type, id) };
-  });
-  const options = typed.trim() === '' ? [...seen, ...types] : [...types, ...records];
+  const found = asked.flatMap(({ data }) => data ?? []).filter(({ records }) => records.length > 0);
+  const records = found.flatMap(({ type, records: some, total = some.length }) => [
+    ...some.map(({ id, name, values }): Option => {
+      const detail = `${type.title.one} ${detailOf(say, type, type.label, values)}`;
+      return { group: say('search.records'), key: `${type.path} ${id}`, name, detail, to: recordPath(type, id) };
+    }),
+    ...(total > some.length
+      ? [
+          {
+            group: say('search.records'),
+            key: `${type.path} all`,
+            name: say('search.count_in', { count: numberText(total), types: type.title.many }),
+            detail: '',
+            to: `/${type.path}${addressOf(new URLSearchParams([[SEARCH, wanted.text]]))}`,
+          },
+        ]
+      : []),
+  ]);
+  const commands = commandsFor(say, listed, typed.trim().toLowerCase());
+  const options = typed.trim() === '' ? [...seen, ...types, ...commands] : [...types, ...records, ...commands];
   return (
     <Dialog
       open
@@ -87,7 +106,7 @@ export default function PaletteDialog({ onClose }: { readonly onClose: () => voi
         onChange={(_event, option) => {
           if (option === null) return;
           onClose();
-          void navigate(option.to);
+          void navigate(option.to, { state: option.state });
         }}
         onKeyDown={(event) => event.key === 'Escape' && onClose()}
         slots={{ popper: Inline }}
@@ -114,6 +133,7 @@ export default function PaletteDialog({ onClose }: { readonly onClose: () => voi
           <TextField
             {...props}
             autoFocus
+            onFocus={() => setTyped((before) => before + takeTyped())}
             placeholder={say('search.help')}
             sx={{ p: 2 }}
             slotProps={{
@@ -124,11 +144,34 @@ export default function PaletteDialog({ onClose }: { readonly onClose: () => voi
         )}
       />
       {error !== null && <ProblemAlert error={error} />}
-      {wanted.isPart && (
-        <Typography variant="body2" sx={{ px: 2, pb: 1.5, color: 'text.secondary' }}>
-          {say('search.part', { count: MOST_TYPES })}
-        </Typography>
-      )}
     </Dialog>
   );
+}
+
+/** Commands whose words hold what is typed. */
+function commandsFor(say: Say, listed: readonly TypeInfo[], text: string): readonly Option[] {
+  const group = say('search.commands');
+  const all = listed.flatMap((type): readonly Option[] => [
+    ...(can(type, 'create')
+      ? [
+          {
+            group,
+            key: `new ${type.path}`,
+            name: say('list.create', { type: inSentence(type.title.one) }),
+            detail: '',
+            to: `/${type.path}/new`,
+          },
+        ]
+      : []),
+    {
+      group,
+      key: `export ${type.path}`,
+      name: say('export.title', { types: type.title.many }),
+      detail: '',
+      to: `/${type.path}`,
+      state: { open: 'export' },
+    },
+  ]);
+  const words = text.split(/\s+/);
+  return text === '' ? [] : all.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
 }

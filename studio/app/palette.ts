@@ -1,17 +1,12 @@
-/** The search over all types: types by their names, records by their labels. */
+/** The search over all types: types by their names, records by what their lists search. */
 import type { TypeInfo } from '../data/model.ts';
-
-/** Each of them is a request: those whose records were opened last come first. */
-export const MOST_TYPES = 12;
 
 export interface Wanted {
   /** Types whose names begin with what is typed, or contain it. */
   readonly types: readonly TypeInfo[];
-  /** Types whose records are looked for, and by which words. */
+  /** Types whose records are looked for, and by which words: those whose records were opened last come first. */
   readonly searched: readonly TypeInfo[];
   readonly text: string;
-  /** Whether there are more types than are searched. */
-  readonly isPart: boolean;
 }
 
 /** `order meyer`: the name of a type before other words means its records alone. */
@@ -25,8 +20,8 @@ export function wantedBy(typed: string, listed: readonly TypeInfo[], recent: rea
       .filter((name) => text.startsWith(`${name.toLowerCase()} `))
       .map((name) => ({ type, rest: typed.trim().slice(name.length).trim() })),
   )[0];
-  if (alone !== undefined) return { types: [], searched: [alone.type], text: alone.rest, isPart: false };
+  if (alone !== undefined) return { types: [], searched: [alone.type], text: alone.rest };
   const rank = ({ path }: TypeInfo): number => (recent.includes(path) ? recent.indexOf(path) : recent.length);
-  const searched = text === '' ? [] : listed.toSorted((one, other) => rank(one) - rank(other)).slice(0, MOST_TYPES);
-  return { types: named, searched, text: typed.trim(), isPart: searched.length > 0 && searched.length < listed.length };
+  const searched = text === '' ? [] : listed.toSorted((one, other) => rank(one) - rank(other));
+  return { types: named, searched, text: typed.trim() };
 }

@@ -7,7 +7,7 @@ import { textOfWhere, whereOf } from './where.ts';
 const SORT = '$sort';
 const PAGE = '$page';
 const SIZE = '$size';
-const SEARCH = '$q';
+export const SEARCH = '$q';
 export const VIEW = '$view';
 /** The columns of a view that somebody passes on. */
 export const COLUMNS = '$columns';

@@ -1,10 +1,8 @@
 /** A related record is found by typing a part of its name. */
-import { Autocomplete, Box, IconButton, TextField, Typography } from '@mui/material';
+import { Autocomplete, Box, TextField, Typography } from '@mui/material';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, type ReactNode, type UIEvent, useLayoutEffect, useRef, useState } from 'react';
-import { dialog } from '../app/boundary.tsx';
-import { TableIcon } from '../app/icons.tsx';
-import { can, type RelationInfo, typeNamed, useModel } from '../data/model.ts';
+import { type RelationInfo, typeNamed, useModel } from '../data/model.ts';
 import { problemText } from '../app/problem-alert.tsx';
 import { useText } from '../texts/texts.ts';
 import { detailOf } from './detail.ts';
@@ -24,8 +22,6 @@ interface PickerProps {
   readonly inputRef?: React.Ref<HTMLInputElement>;
 }
 
-const BrowseDialog = dialog(() => import('./browse-dialog.tsx'));
-
 export function Picker({
   relation,
   label,
@@ -41,7 +37,6 @@ export function Picker({
   const model = useModel();
   const type = typeNamed(model, relation.type);
   const [isOpen, setOpen] = useState(false);
-  const [isBrowsing, setBrowsing] = useState(false);
   const [typed, setTyped] = useState('');
   const [most, setMost] = useState(MAX_FOUND);
   const listbox = useRef<HTMLUListElement>(null);
@@ -78,80 +73,56 @@ export function Picker({
     if (listbox.current !== null && most > MAX_FOUND) listbox.current.scrollTop = scrolled.current;
   }, [data, most]);
   return (
-    <Box sx={{ display: 'flex', alignItems: 'flex-start', gap: 0.5 }}>
-      <Autocomplete
-        fullWidth
-        onKeyDown={guard}
-        slotProps={{ listbox: { onScroll: more, ref: listbox } }}
-        renderOption={({ key: _key, ...props }, choice) => (
-          <li key={choice.id} {...props}>
-            <Box sx={{ minWidth: 0 }}>
-              <bdi>{choice.name}</bdi>
-              {choice.values !== undefined && (
-                <Typography variant="body2" component="div" noWrap sx={{ color: 'text.secondary' }}>
-                  <bdi>{detailOf(say, type, relation.label ?? type.label, choice.values)}</bdi>
-                </Typography>
-              )}
-            </Box>
-          </li>
-        )}
-        options={offered}
-        value={value}
-        open={isOpen}
-        disabled={isDisabled}
-        loading={isFetching}
-        loadingText={say('app.loading')}
-        openText={say('picker.open')}
-        closeText={say('app.close')}
-        clearText={say('picker.clear')}
-        noOptionsText={error ? problemText(say, error) : say('picker.none')}
-        filterOptions={(options) => options}
-        getOptionKey={({ id }) => id}
-        getOptionLabel={({ name }) => name}
-        isOptionEqualToValue={(one, other) => one.id === other.id}
-        onOpen={() => {
-          setMost(MAX_FOUND);
-          setOpen(true);
-        }}
-        onClose={() => setOpen(false)}
-        onChange={(_event, choice) => onChange(choice)}
-        onInputChange={(_event, text) => {
-          setTyped(text);
-          setMost(MAX_FOUND);
-        }}
-        renderInput={(props) => (
-          <TextField
-            {...props}
-            sx={{ '& input': { unicodeBidi: 'plaintext' } }}
-            label={label}
-            helperText={fault ?? help}
-            error={fault !== undefined}
-            {...(inputRef === undefined ? {} : { inputRef })}
-          />
-        )}
-      />
-      {can(type, 'list') && !isDisabled && (
-        <IconButton
-          size="small"
-          aria-label={say('picker.browse', { label })}
-          title={say('picker.browse', { label })}
-          onClick={() => setBrowsing(true)}
-          sx={{ mt: 0.5 }}
-        >
-          <TableIcon fontSize="small" />
-        </IconButton>
+    <Autocomplete
+      fullWidth
+      onKeyDown={guard}
+      slotProps={{ listbox: { onScroll: more, ref: listbox } }}
+      renderOption={({ key: _key, ...props }, choice) => (
+        <li key={choice.id} {...props}>
+          <Box sx={{ minWidth: 0 }}>
+            <bdi>{choice.name}</bdi>
+            {choice.values !== undefined && (
+              <Typography variant="body2" component="div" noWrap sx={{ color: 'text.secondary' }}>
+                <bdi>{detailOf(say, type, relation.label ?? type.label, choice.values)}</bdi>
+              </Typography>
+            )}
+          </Box>
+        </li>
       )}
-      {isBrowsing && (
-        <BrowseDialog
-          relation={relation}
-          without={without}
-          onClose={() => setBrowsing(false)}
-          onChoose={(choice) => {
-            setBrowsing(false);
-            onChange(choice);
-          }}
+      options={offered}
+      value={value}
+      open={isOpen}
+      disabled={isDisabled}
+      loading={isFetching}
+      loadingText={say('app.loading')}
+      openText={say('picker.open')}
+      closeText={say('app.close')}
+      clearText={say('picker.clear')}
+      noOptionsText={error ? problemText(say, error) : say('picker.none')}
+      filterOptions={(options) => options}
+      getOptionKey={({ id }) => id}
+      getOptionLabel={({ name }) => name}
+      isOptionEqualToValue={(one, other) => one.id === other.id}
+      onOpen={() => {
+        setMost(MAX_FOUND);
+        setOpen(true);
+      }}
+      onClose={() => setOpen(false)}
+      onChange={(_event, choice) => onChange(choice)}
+      onInputChange={(_event, text) => {
+        setTyped(text);
+        setMost(MAX_FOUND);
+      }}
+      renderInput={(props) => (
+        <TextField
+          {...props}
+          sx={{ '& input': { unicodeBidi: 'plaintext' } }}
+          label={label}
+          helperText={fault ?? help}
+          error={fault !== undefined}
+          {...(inputRef === undefined ? {} : { inputRef })}
         />
       )}
-    </Box>
+    />
   );
 }

@@ -5,7 +5,7 @@ import { UNCOUNTED } from '../data/provider.ts';
 import { send } from '../data/request.ts';
 import { textOfWhere, type Where } from '../data/where.ts';
 import { writeTree } from '../data/filter-tree.ts';
-import { IDENTIFIER, searchOf } from '../data/search.ts';
+import { IDENTIFIER, searchedWhere, searchOf } from '../data/search.ts';
 import { detailFields } from './detail.ts';
 
 export interface Choice {
@@ -42,7 +42,7 @@ export async function findRecords(
   signal?: AbortSignal,
 ): Promise<readonly ValueObject[]> {
   const found = can(type, 'list')
-    ? await listed(type, label, wanted, signal)
+    ? await listed(model, type, label, wanted, signal)
     : (
         await Promise.all(
           type.foundThrough.slice(0, MAX_WAYS).map((way) => through(model, type, way, label, wanted, signal)),
@@ -57,13 +57,15 @@ async function read(target: string, signal?: AbortSignal): Promise<readonly Valu
   return isValueList(body) ? body : [];
 }
 
-async function listed(type: TypeInfo, label: string | null, wanted: Wanted, signal?: AbortSignal) {
+async function listed(model: StudioModel, type: TypeInfo, label: string | null, wanted: Wanted, signal?: AbortSignal) {
   const details = detailFields(type, label).map(({ name }) => name);
   const isOrdered = type.fields.find(({ name }) => name === label)?.isOrderIndexed === true;
   const query = new URLSearchParams([
     ['include', ''],
     ...('id' in wanted ? [] : [['fields', [label ?? '', ...details].filter(Boolean).join(',')]]),
-    ...filters(type, '', label, wanted),
+    ...('id' in wanted
+      ? filters(type, '', label, wanted)
+      : searchedWhere(model, type, { q: wanted.text }).where.map((pair) => [...pair])),
     ...(isOrdered && label !== null ? [['_cnd[orderBy]', label]] : []),
     ...limit(wanted),
   ]);
@@ -128,26 +130,31 @@ export interface FoundRecord {
 
 const MOST_OF_TYPE = 5;
 
-/** Records whose labels hold all words, or whose identifier is the word. */
-export async function findByLabel(
+export interface FoundInType {
+  readonly type: TypeInfo;
+  readonly records: readonly FoundRecord[];
+  /** Undefined where the service does not count. */
+  readonly total: number | undefined;
+}
+
+/** What the list of the type would find: the first records, and how many there are. */
+export async function findInType(
   model: StudioModel,
   type: TypeInfo,
   text: string,
   signal: AbortSignal,
-): Promise<readonly FoundRecord[]> {
+): Promise<FoundInType> {
   const { label, identifier } = type;
-  const byLabel = {
-    ...type,
-    fields: type.fields.filter(({ name }) => name === label),
-    relations: [],
-  };
-  const { nodes } = searchOf(model, byLabel, text, model.limits.maxFilters);
-  if (nodes.length === 0 || !can(type, 'get') || !identifier.inRecord) return [];
+  const { nodes } = searchOf(model, type, text, model.limits.maxFilters);
+  if (nodes.length === 0 || !can(type, 'get') || !identifier.inRecord) return { type, records: [], total: 0 };
   const fields = [label ?? '', ...detailFields(type, label).map(({ name }) => name)].filter(Boolean).join(',');
   const where: Where = [['include', ''], ['fields', fields], ...writeTree(nodes)];
   const query = textOfWhere([...where, ['_cnd[limit]', '0'], ['_cnd[limit]', String(MOST_OF_TYPE)]]);
-  const { body } = await send({ method: 'GET', target: `${type.path}?${query}`, headers: UNCOUNTED }, signal);
-  return (isValueList(body) ? body : [])
+  const headers = type.list.count === 'none' ? UNCOUNTED : { Prefer: 'count=exact' };
+  const { body, headers: given } = await send({ method: 'GET', target: `${type.path}?${query}`, headers }, signal);
+  const total = given.get('X-Total-Count');
+  const records = (isValueList(body) ? body : [])
     .filter(isValueObject)
     .map((values) => ({ type, id: identifierOf(type, values), name: nameOf(type, values), values }));
+  return { type, records, total: total === null ? undefined : Number(total) };
 }

@@ -6,7 +6,7 @@ import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { FormProvider, useForm, useWatch } from 'react-hook-form';
 import { Link as RouterLink, useLocation, useNavigate } from 'react-router-dom';
 import { listAddress } from '../app/kept-lists.ts';
-import { useKeys } from '../app/keys.ts';
+import { MOD, useKeys } from '../app/keys.ts';
 import { MoreMenu } from '../app/more-menu.tsx';
 import { isValueObject } from '../data/json.ts';
 import { can, fullestVariant, identifierOf, nameOf, recordPath, type TypeInfo, useModel } from '../data/model.ts';
@@ -63,7 +63,7 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
   const attempts = useRef(createAttempts()).current;
   useFocusOnFault(error);
 
-  const save = async (from = began): Promise<void> => {
+  const save = async (from = began, isAgain = false): Promise<void> => {
     isSaved.current = false;
     setError(undefined);
     form.clearErrors();
@@ -74,7 +74,12 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
       const { body, headers } = await send(request);
       const values = isValueObject(body) ? body : {};
       const etag = headers.get('ETag') ?? undefined;
-      finish({ id: from.record?.id ?? identifierOf(type, values), values, etag }, from.record === undefined, now);
+      finish(
+        { id: from.record?.id ?? identifierOf(type, values), values, etag },
+        from.record === undefined,
+        now,
+        isAgain,
+      );
     } catch (problem) {
       refuseText(problem);
       for (const [input, fault] of messagesAt(problemOf(problem).errors, now)) form.setError(input, fault);
@@ -121,7 +126,7 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
   };
 
   /** Text typed while the record was saved stays as an unsaved change. */
-  const finish = (stored: StudioRecord, isNew: boolean, sent: RecordDraft): void => {
+  const finish = (stored: StudioRecord, isNew: boolean, sent: RecordDraft, isAgain = false): void => {
     const later = typedSince(sent, form.getValues() as RecordDraft);
     const isAll = Object.keys(later).length === 0;
     attempts.done();
@@ -136,7 +141,8 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
     notify(say(isAll ? 'form.saved' : 'form.saved_before', { name: nameOf(type, stored.values) }), { type: 'success' });
     if (!isAll) return;
     dropForm(pathname);
-    void navigate(recordPath(type, stored.id));
+    if (isAgain) focusFirst();
+    else void navigate(recordPath(type, stored.id));
   };
 
   const take = (one: KeptForm): void => {
@@ -148,7 +154,16 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
     drop();
   };
 
-  useKeys({ 'mod+s': () => void (isSaving || save()) });
+  const isNewForm = began.record === undefined;
+  useKeys({
+    'mod+s': () => void (isSaving || save()),
+    'mod+enter': () => void (isSaving || save(began, isNewForm)),
+  });
+  useEffect(() => {
+    // After the page, which takes the focus when it is opened.
+    const timer = setTimeout(focusFirst);
+    return () => clearTimeout(timer);
+  }, []);
   const submit = (event: FormEvent): void => {
     event.preventDefault();
     // Not that of a dialog above the form.
@@ -185,7 +200,7 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
       )}
       <Box component="form" noValidate onSubmit={submit}>
         <Paper variant="outlined" sx={{ p: { xs: 2, sm: 3 } }}>
-          <RecordInputs type={type} path="" draft={began.draft} values={began.record?.values} inputFor={inputFor} />
+          <RecordInputs type={type} path="" draft={began.draft} inputFor={inputFor} />
         </Paper>
         <Paper
           variant="outlined"
@@ -210,6 +225,11 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
           >
             {say(isDirty ? 'form.discard' : 'filter.cancel')}
           </Button>
+          {isNewForm && (
+            <Button disabled={isSaving} title={`${MOD}Enter`} onClick={() => void save(began, true)}>
+              {say('form.save_and_new')}
+            </Button>
+          )}
           <Button type="submit" variant="contained" loading={isSaving}>
             {say('form.save')}
           </Button>
@@ -236,6 +256,14 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
       <LeaveGuard isOn={() => isDirty && !isSaved.current} onLeave={leave} />
     </FormProvider>
   );
+}
+
+/** Where people begin to type; on a phone, that would open its keyboard. */
+function focusFirst(): void {
+  if (!matchMedia('(pointer: fine)').matches) return;
+  document
+    .querySelector<HTMLElement>('main form :is(input, textarea, [role=combobox]):not([type=hidden], :disabled)')
+    ?.focus();
 }
 
 /** How many values are not as they were: keys of the record itself. */

@@ -1,15 +1,11 @@
 /** The inputs of a record, its own and those of the records within it. */
-import { Box, TextField, Typography } from '@mui/material';
+import { Box, TextField } from '@mui/material';
 import type { ReactNode } from 'react';
 import { useController, useWatch } from 'react-hook-form';
-import type { RelationInfo, TypeInfo } from '../data/model.ts';
-import type { ValueObject } from '../data/json.ts';
-import { useModel } from '../data/model.ts';
+import { type FieldInfo, isToMany, type RelationInfo, type TypeInfo, useModel } from '../data/model.ts';
 import { hasOwnList } from '../data/includes.ts';
-import { Related } from '../fields/related.tsx';
 import { isWritable } from '../presentations/field-draft.ts';
 import { isWide } from '../presentations/choose.ts';
-import { Shown } from '../presentations/shown.tsx';
 import { useText } from '../texts/texts.ts';
 import { keyOf, OTHER_KEYS, type RecordDraft } from './draft.ts';
 import { FieldInput } from './field-input.tsx';
@@ -23,17 +19,16 @@ interface RecordInputsProps {
   readonly path: string;
   /** Keys that the record has in the form. */
   readonly draft: RecordDraft;
-  /** The stored record; undefined for a new one. */
-  readonly values?: ValueObject | undefined;
   readonly through?: RelationInfo | undefined;
   readonly inputFor: RelationInputs;
 }
 
-export function RecordInputs({ type, path, draft, values, through, inputFor }: RecordInputsProps) {
+export function RecordInputs({ type, path, draft, through, inputFor }: RecordInputsProps) {
   const model = useModel();
   const has = (name: string): boolean => keyOf(name) in draft;
   const relations = type.relations.filter(
-    (relation) => has(relation.name) && relation.name !== through?.inverse && !hasOwnList(model, relation),
+    (relation) =>
+      has(relation.name) && !relation.readOnly && relation.name !== through?.inverse && !hasOwnList(model, relation),
   );
   return (
     <Box
@@ -46,30 +41,17 @@ export function RecordInputs({ type, path, draft, values, through, inputFor }: R
         alignItems: 'start',
       }}
     >
-      {type.fields
+      {membersOf(type, relations)
         .filter(({ name }) => has(name))
-        .map((field) =>
-          isWritable(field) ? (
-            <Box key={field.name} sx={isWide(field) ? WIDE : undefined}>
-              <FieldInput field={field} path={`${path}${keyOf(field.name)}`} />
-            </Box>
+        .map((member) =>
+          'kind' in member ? (
+            inputFor(member, `${path}${keyOf(member.name)}`)
           ) : (
-            values !== undefined && (
-              <ReadOnly key={field.name} title={field.title} help={field.description}>
-                <Shown field={field} value={values[field.name]} />
-              </ReadOnly>
-            )
+            <Box key={member.name} sx={isWide(member) ? WIDE : undefined}>
+              <FieldInput field={member} path={`${path}${keyOf(member.name)}`} />
+            </Box>
           ),
         )}
-      {relations.map((relation) =>
-        relation.readOnly
-          ? values !== undefined && (
-              <ReadOnly key={relation.name} title={relation.title} help={relation.description}>
-                <Related relation={relation} value={values[relation.name]} />
-              </ReadOnly>
-            )
-          : inputFor(relation, `${path}${keyOf(relation.name)}`),
-      )}
       {OTHER_KEYS in draft && (
         <Box sx={WIDE}>
           <OtherKeys path={`${path}${OTHER_KEYS}`} />
@@ -81,22 +63,21 @@ export function RecordInputs({ type, path, draft, values, through, inputFor }: R
 
 export const WIDE = { gridColumn: '1 / -1' } as const;
 
-interface ReadOnlyProps {
-  readonly title: string;
-  readonly help?: string | undefined;
-  readonly children: ReactNode;
+/** What has to be filled in comes first; what the service fills in is no input. */
+function membersOf(
+  { fields, label }: TypeInfo,
+  relations: readonly RelationInfo[],
+): readonly (FieldInfo | RelationInfo)[] {
+  const writable = fields.filter(isWritable);
+  const first = writable.filter(({ name }, index) => name === label || index === 0);
+  const needed = relations.filter((relation) => relation.required === true && !isToMany(relation));
+  return [
+    ...first,
+    ...needed,
+    ...writable.filter((field) => !first.includes(field)),
+    ...relations.filter((relation) => !needed.includes(relation)),
+  ];
 }
-
-const ReadOnly = ({ title, help, children }: ReadOnlyProps) => (
-  <Box title={help}>
-    <Typography variant="caption" component="div" sx={{ color: 'text.secondary' }}>
-      {title}
-    </Typography>
-    <Typography variant="body2" component="div">
-      {children}
-    </Typography>
-  </Box>
-);
 
 function OtherKeys({ path }: { readonly path: string }) {
   const say = useText();

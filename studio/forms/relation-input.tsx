@@ -2,6 +2,7 @@
 import { Box, Button, Chip, FormHelperText, IconButton, Paper, Typography, useMediaQuery } from '@mui/material';
 import type { Theme } from '@mui/material/styles';
 import { useNotify } from 'ra-core';
+import { useRef } from 'react';
 import { get, useFieldArray, useFormContext, useFormState, useWatch } from 'react-hook-form';
 import { AddIcon, CloseIcon, DownIcon, EditIcon, UpIcon } from '../app/icons.tsx';
 import { isValueObject } from '../data/json.ts';
@@ -230,7 +231,9 @@ function SetInput({ relation, path }: RelationInputProps) {
   const items = fields as unknown as readonly (Item & { readonly '#key': string })[];
   const ordered = isInline(relation) ? positionField(type) : undefined;
   const now = (): readonly Item[] => (getValues(path) ?? []) as readonly Item[];
+  const adding = useRef(false);
   const add = (item: Item): void => {
+    adding.current = true;
     clearErrors(path);
     append(ordered === undefined ? item : atEnd(ordered, now(), item), { shouldFocus: false });
   };
@@ -302,6 +305,8 @@ function SetInput({ relation, path }: RelationInputProps) {
           path={path}
           columns={columns}
           inputFor={plainInputFor}
+          adding={adding}
+          onAdd={relation.canCreate ? () => add(newItem(model, relation)) : undefined}
           rows={items.map((item, index) => ({
             key: item['#key'],
             title: titleIn(item),

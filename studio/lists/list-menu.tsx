@@ -2,7 +2,7 @@
 import { Checkbox, Divider, IconButton, ListItemText, Menu, MenuItem } from '@mui/material';
 import { useListContext, useStore } from 'ra-core';
 import { useState } from 'react';
-import { useNavigate, useSearchParams } from 'react-router-dom';
+import { useLocation, useNavigate, useSearchParams } from 'react-router-dom';
 import { dialog } from '../app/boundary.tsx';
 import { ColumnsIcon, ExportIcon, ImportIcon } from '../app/icons.tsx';
 import { MoreMenu } from '../app/more-menu.tsx';
@@ -35,7 +35,9 @@ export function ListMenu({ type, columns, found, target, onRefresh }: ListMenuPr
   const { perPage, setPerPage } = useListContext();
   const [, keepSize] = useStore<number>('size');
   const [anchor, setAnchor] = useState<HTMLElement>();
-  const [open, setOpen] = useState<'export' | 'import' | 'view'>();
+  const [open, setOpen] = useState<'export' | 'import' | 'view' | undefined>(
+    useLocation().state?.open === 'export' ? 'export' : undefined,
+  );
   const sizes = [...new Set([...SIZES.filter((size) => size <= type.list.maxLimit), perPage])].toSorted(
     (a, b) => a - b,
   );

@@ -10,9 +10,9 @@ import { send } from '../data/request.ts';
 import { textOfWhere, type Where } from '../data/where.ts';
 import { numberText, type Say, useText } from '../texts/texts.ts';
 
-/** An effect on records of a type, and their number; undefined where the token may not know it. */
+/** An effect on records of a type, and their number. */
 export interface Effect {
-  readonly type: string | undefined;
+  readonly type: string;
   readonly isDeleted: boolean;
   readonly count: number;
 }
@@ -20,7 +20,7 @@ export interface Effect {
 export const effectsIn = (body: Value): readonly Effect[] => {
   const list = isValueObject(body) ? body['effects'] : null;
   return (isValueList(list) ? list : []).filter(isValueObject).map(({ type = null, effect = null, count = null }) => ({
-    type: type === null ? undefined : textOf(type),
+    type: textOf(type),
     isDeleted: effect === 'deleted',
     count: Number(textOf(count)),
   }));
@@ -40,8 +40,8 @@ export function Effects({ effects }: { readonly effects: readonly Effect[] }) {
 }
 
 function effectText(say: Say, { types }: StudioModel, { type, isDeleted, count }: Effect): string {
-  const title = types.get(type ?? '')?.title;
-  const what = title === undefined ? say('many.hidden', { smart_count: count }) : count === 1 ? title.one : title.many;
+  const title = types.get(type)?.title;
+  const what = (count === 1 ? title?.one : title?.many) ?? type;
   return say(isDeleted ? 'many.also_deleted' : 'many.also_changed', { what, count: numberText(count) });
 }
 

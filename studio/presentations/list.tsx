@@ -84,16 +84,6 @@ function ListInput({ field, control, faults, onClearFaults, say }: InputProps): 
         >
           {say('form.add_item')}
         </Button>
-        {field.nullable !== false && value !== null && value !== undefined && (
-          <Button
-            size="small"
-            color="inherit"
-            onClick={() => onChange(null)}
-            aria-label={say('form.clear', { field: field.title })}
-          >
-            {say('form.set_null')}
-          </Button>
-        )}
         {typeof value !== 'string' || items.length > 0 ? undefined : (
           <Typography variant="body2" sx={{ color: 'text.secondary' }}>
             {say('value.items', { smart_count: 0 })}

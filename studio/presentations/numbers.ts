@@ -125,3 +125,17 @@ export function numberSpoken(text: string, language: string, places: number): st
   const format = new Intl.NumberFormat(language, { minimumFractionDigits, maximumFractionDigits: MOST_DIGITS });
   return format.format(text as Intl.StringNumericLiteral);
 }
+
+/** The sum of plain numbers; other texts are left out. */
+export function sumOf(texts: readonly string[]): string {
+  const numbers = texts.filter((text) => PLAIN.test(text));
+  const places = Math.max(0, ...numbers.map((text) => PLAIN.exec(text)?.[1]?.length ?? 0));
+  const units = numbers.map((text) => {
+    const [whole = '', fraction = ''] = text.split('.');
+    return BigInt(whole + fraction.padEnd(places, '0'));
+  });
+  const sum = units.reduce((total, one) => total + one, 0n);
+  const digits = (sum < 0n ? -sum : sum).toString().padStart(places + 1, '0');
+  const point = digits.length - places;
+  return (sum < 0n ? '-' : '') + digits.slice(0, point) + (places === 0 ? '' : `.${digits.slice(point)}`);
+}

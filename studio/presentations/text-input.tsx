@@ -1,5 +1,5 @@
 /** A value that is typed as text. */
-import { Button, InputAdornment, TextField } from '@mui/material';
+import { TextField } from '@mui/material';
 import { isJson } from './field-draft.ts';
 import { helpOf, modeOf } from './field-help.tsx';
 import { type InputProps, SHRUNK, titleOf } from './presentation.ts';
@@ -16,7 +16,7 @@ export function TextInput({ field, control, fault, say }: InputProps) {
       name={name}
       label={titleOf(field)}
       value={typeof value === 'string' ? value : ''}
-      onChange={({ target }) => onChange(target.value)}
+      onChange={({ target }) => onChange(target.value === '' && canBeNull ? null : target.value)}
       onBlur={onBlur}
       inputRef={ref}
       multiline={isLong}
@@ -34,20 +34,6 @@ export function TextInput({ field, control, fault, say }: InputProps) {
           spellCheck: isLong && !isJson(field),
           ...(mode === undefined ? {} : { inputMode: mode }),
           style: isJson(field) ? { fontFamily: 'ui-monospace, monospace', fontSize: '0.85rem' } : {},
-        },
-        input: {
-          endAdornment: canBeNull && value !== null && (value !== undefined || field.required === true) && (
-            <InputAdornment position="end">
-              <Button
-                size="small"
-                color="inherit"
-                onClick={() => onChange(null)}
-                aria-label={say('form.clear', { field: field.title })}
-              >
-                {say('form.set_null')}
-              </Button>
-            </InputAdornment>
-          ),
         },
       }}
     />

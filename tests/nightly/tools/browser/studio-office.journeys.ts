@@ -294,3 +294,75 @@ test('prices are changed in a workbook and read back, with a preview', async () 
   expect(complaints).toEqual([]);
   await close();
 });
+
+test('an order of three lines is taken by SKU with the keyboard alone', async () => {
+  const { page, complaints, close } = await visit(LAPTOP);
+  await page.goto(`${server.url}/studio/orders`);
+  await page.locator('tbody a.record').first().waitFor();
+  await page.keyboard.press('n');
+  await shop.input(page, 'Number *').and(page.locator(':focus')).waitFor();
+  const choose = async (text: string, name: RegExp) => {
+    await page.keyboard.type(text);
+    await page.getByRole('option', { name }).waitFor();
+    await page.getByRole('option').nth(1).waitFor({ state: 'detached' });
+    await page.keyboard.press('Enter');
+    await page.getByRole('option').first().waitFor({ state: 'detached' });
+  };
+  await page.keyboard.type('2026-1000');
+  await page.keyboard.press('Tab');
+  await choose('k7@example', /Kunde 7/);
+  const add = button(page, 'Neu: Order line');
+  for (let tabs = 0; tabs < 25 && (await add.and(page.locator(':focus')).count()) === 0; tabs += 1)
+    await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  for (const [index, sku] of ['CB-1000', 'CB-1001', 'CB-1002'].entries()) {
+    const product = page.getByRole('combobox', { name: 'Product *' }).nth(index);
+    await product.and(page.locator(':focus')).waitFor();
+    await choose(sku, [/Yirgacheffe|Café/, /Sidamo/, /Mocha/][index] ?? /./);
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Control+a');
+    await page.keyboard.type(`${index + 2}`);
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('1.234,50');
+    if (index < 2) await page.keyboard.press('Enter');
+  }
+  await page.getByRole('row', { name: /Summe/ }).getByText('3.703,50').waitFor();
+  await page.screenshot({ path: '/tmp/order.png' });
+  expect(await violations(page)).toEqual([]);
+  await page.keyboard.press('Control+s');
+  const id = await savedRecord(page, 'orders');
+  const { lines, customer } = (await shop.ask('GET', `orders/${id}?include=lines,lines.product,customer`)).stored as {
+    lines: { quantity: number; price: string; product: { sku: string } }[];
+    customer: { name: string };
+  };
+  expect(customer.name).toBe('Kunde 7');
+  expect(lines.map(({ quantity, price, product }) => [quantity, Number(price), product.sku])).toEqual([
+    [2, 1234.5, 'CB-1000'],
+    [3, 1234.5, 'CB-1001'],
+    [4, 1234.5, 'CB-1002'],
+  ]);
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+test('the palette finds by mail and SKU, counts what it does not show, and loses no key', async () => {
+  const { page, complaints, close } = await visit(LAPTOP);
+  await page.goto(`${server.url}/studio/orders`);
+  await page.getByRole('heading', { name: 'Orders' }).waitFor();
+  await page.keyboard.press('Control+k');
+  await page.keyboard.type('k12@exam');
+  await page.getByRole('option', { name: /Kunde 12/ }).waitFor();
+  const input = page.getByRole('combobox', { name: 'Alles durchsuchen' });
+  expect(await input.inputValue()).toBe('k12@exam');
+  await input.fill('CB-1001');
+  await page.getByRole('option', { name: /Sidamo/ }).waitFor();
+  await input.fill('kunde');
+  await page.getByRole('option', { name: '40 in Customers' }).waitFor();
+  await input.fill('neu order');
+  await page.getByRole('option', { name: 'Neu: Order', exact: true }).waitFor();
+  await input.fill('40 kunde');
+  await page.getByRole('option', { name: /Kunde 40/ }).click();
+  await page.waitForURL(/customers\/40$/);
+  expect(complaints).toEqual([]);
+  await close();
+});
