@@ -9,6 +9,7 @@ const KEYS: readonly (readonly [key: string, text: TextKey])[] = [
   ['/', 'search.list'],
   ['n', 'keys.new'],
   ['e', 'keys.edit'],
+  ['x', 'keys.select'],
   ['j', 'record.next'],
   ['k', 'record.previous'],
   [`${MOD}S`, 'keys.save'],

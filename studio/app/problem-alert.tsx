@@ -1,9 +1,23 @@
 /** A problem in words, wherever one can occur. */
 import { Alert, Button } from '@mui/material';
 import { problemOf } from '../data/problem.ts';
+import { pageLanguage } from '../presentations/plain.ts';
+import type { TextKey } from '../texts/en.ts';
 import { type Say, useText } from '../texts/texts.ts';
 import { InTheWay } from './in-the-way.tsx';
 import { TokenInput } from './token-input.tsx';
+
+/** In English, the service says it better itself. */
+const BY_CODE: Readonly<Record<string, TextKey>> = {
+  'unique-conflict': 'problem.unique',
+  'identifier-conflict': 'problem.unique',
+  'restrict-conflict': 'problem.restrict',
+  'invalid-reference': 'problem.reference',
+  'invalid-body': 'problem.invalid',
+  'invalid-query': 'problem.query',
+  'content-too-large': 'problem.too_large',
+  'too-many-rows': 'problem.too_large',
+};
 
 export function problemText(say: Say, error: unknown): string {
   const { status, code, message, retryAfter = 1 } = problemOf(error);
@@ -14,6 +28,8 @@ export function problemText(say: Say, error: unknown): string {
   if (status === 429 || status === 503) return say('problem.busy', { smart_count: retryAfter });
   if (code === 'outcome-unknown') return say('problem.unknown_outcome');
   if (code === 'record-not-found') return say('problem.gone');
+  const key = BY_CODE[code];
+  if (key !== undefined && !pageLanguage().startsWith('en')) return say(key);
   return message === '' || status >= 500 ? say('problem.failed', { code }) : say('problem.other', { message });
 }
 

@@ -72,13 +72,10 @@ export function divisionsOf(type: TypeInfo, variant?: string): readonly Division
 /** How many divisions stand on the first line; the chart of months is as wide as two. */
 export const cardsOf = (type: TypeInfo): number => MOST_CARDS - (monthField(type) === undefined ? 0 : 2);
 
-export const hasHead = (type: TypeInfo, variant?: string): boolean =>
-  amountsOf(type).length > 0 || divisionsOf(type, variant).length > cardsOf(type);
-
 /** In pixels: kept free while the charts are loaded, so that nothing moves. */
 export function chartsHeight(type: TypeInfo, variant?: string): number {
   const isEmpty = monthField(type) === undefined && divisionsOf(type, variant).length === 0;
-  return isEmpty ? 0 : hasHead(type, variant) ? 248 : 212;
+  return isEmpty ? 0 : amountsOf(type).length > 0 ? 248 : 212;
 }
 
 export function divisionTarget(type: TypeInfo, { path, relation }: Division, measure: Measure, where: Where): string {

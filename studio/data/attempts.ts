@@ -3,7 +3,7 @@ import { writeJson } from './json.ts';
 import type { Sent } from './request.ts';
 
 /** `crypto.randomUUID` is there on secure origins only. */
-const randomText = (): string =>
+export const randomText = (): string =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 
 export interface Attempts {

@@ -6,6 +6,7 @@ import { type FormEvent, useEffect, useRef, useState } from 'react';
 import { FormProvider, useForm, useWatch } from 'react-hook-form';
 import { Link as RouterLink, useLocation, useNavigate } from 'react-router-dom';
 import { listAddress } from '../app/kept-lists.ts';
+import { worded } from '../app/fault-text.ts';
 import { MOD, useKeys } from '../app/keys.ts';
 import { MoreMenu } from '../app/more-menu.tsx';
 import { isValueObject } from '../data/json.ts';
@@ -80,7 +81,8 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
         now,
         isAgain,
       );
-    } catch (problem) {
+    } catch (refused) {
+      const problem = worded(say, model, type, refused);
       refuseText(problem);
       for (const [input, fault] of messagesAt(problemOf(problem).errors, now)) form.setError(input, fault);
     } finally {

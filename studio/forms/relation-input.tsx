@@ -1,10 +1,11 @@
 /** The input of a relation: a record is chosen or made in place; records that belong to this one are edited within it. */
-import { Box, Button, Chip, FormHelperText, IconButton, Paper, Typography, useMediaQuery } from '@mui/material';
+import { Box, Button, Chip, FormHelperText, Paper, Typography, useMediaQuery } from '@mui/material';
 import type { Theme } from '@mui/material/styles';
 import { useNotify } from 'ra-core';
 import { useRef } from 'react';
 import { get, useFieldArray, useFormContext, useFormState, useWatch } from 'react-hook-form';
 import { AddIcon, CloseIcon, DownIcon, EditIcon, UpIcon } from '../app/icons.tsx';
+import { SmallButton } from '../app/small-button.tsx';
 import { isValueObject } from '../data/json.ts';
 import {
   can,
@@ -117,7 +118,7 @@ function OneInput({ relation, path, isPlain = false }: RelationInputProps) {
         {isShared ? (
           <UndoButton item={item} onClick={() => set(closed(item))} />
         ) : (
-          <RemoveButton relation={relation} onClick={() => set(null)} />
+          <SmallButton text={say('form.remove', { name: relation.title })} Icon={CloseIcon} onClick={() => set(null)} />
         )}
       </Nested>
     );
@@ -154,24 +155,6 @@ const Help = ({ fault, text }: { readonly fault: string | undefined; readonly te
   fault === undefined && text === undefined ? undefined : (
     <FormHelperText error={fault !== undefined}>{fault ?? text}</FormHelperText>
   );
-
-function RemoveButton({
-  relation,
-  onClick,
-  name = relation.title,
-}: {
-  readonly relation: RelationInfo;
-  readonly onClick: () => void;
-  readonly name?: string;
-}) {
-  const say = useText();
-  const label = say('form.remove', { name });
-  return (
-    <IconButton size="small" aria-label={label} title={label} onClick={onClick}>
-      <CloseIcon fontSize="small" />
-    </IconButton>
-  );
-}
 
 /** Closes the inputs of a record that is linked, and forgets what was typed into them. */
 function UndoButton({ item, onClick }: { readonly item: Item; readonly onClick: () => void }) {
@@ -255,8 +238,13 @@ function SetInput({ relation, path }: RelationInputProps) {
     <>
       {ordered !== undefined && (
         <>
-          <MoveButton text={say('form.up')} isOff={index === 0} onClick={() => shift(index, index - 1)} Icon={UpIcon} />
-          <MoveButton
+          <SmallButton
+            text={say('form.up')}
+            isOff={index === 0}
+            onClick={() => shift(index, index - 1)}
+            Icon={UpIcon}
+          />
+          <SmallButton
             text={say('form.down')}
             isOff={index === items.length - 1}
             onClick={() => shift(index, index + 1)}
@@ -267,7 +255,11 @@ function SetInput({ relation, path }: RelationInputProps) {
       {item.id !== null && !isInline(relation) && (
         <UndoButton item={item} onClick={() => update(index, closed(withoutKey(item)))} />
       )}
-      <RemoveButton relation={relation} name={item.name || type.title.one} onClick={() => remove(index)} />
+      <SmallButton
+        text={say('form.remove', { name: item.name || type.title.one })}
+        Icon={CloseIcon}
+        onClick={() => remove(index)}
+      />
     </>
   );
   // The faults of a whole row.
@@ -373,16 +365,3 @@ function LinkedChip({ path, item, onRemove, onChange }: LinkedChipProps) {
     </Box>
   );
 }
-
-interface MoveButtonProps {
-  readonly text: string;
-  readonly isOff: boolean;
-  readonly onClick: () => void;
-  readonly Icon: typeof UpIcon;
-}
-
-const MoveButton = ({ text, isOff, onClick, Icon }: MoveButtonProps) => (
-  <IconButton size="small" aria-label={text} title={text} disabled={isOff} onClick={onClick}>
-    <Icon fontSize="small" />
-  </IconButton>
-);

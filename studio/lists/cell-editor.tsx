@@ -3,6 +3,7 @@ import { Box } from '@mui/material';
 import { useQueryClient } from '@tanstack/react-query';
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { FormProvider, useForm } from 'react-hook-form';
+import { worded } from '../app/fault-text.ts';
 import { problemText } from '../app/problem-alert.tsx';
 import { isSameValue, isValueObject, type Value } from '../data/json.ts';
 import { identifierOf, nameOf, type TypeInfo, typeNamed, useModel } from '../data/model.ts';
@@ -89,7 +90,7 @@ export default function CellEditor({ type, id, target, value: stored, onDone }: 
       await queries.invalidateQueries();
       return true;
     } catch (problem) {
-      const [fault] = problemOf(problem).errors;
+      const [fault] = problemOf(worded(say, model, type, problem)).errors;
       const isSent = problemOf(problem).status !== -1;
       const message = isSent ? (fault?.message ?? problemText(say, problem)) : draftFaultText(say, problem);
       form.setError('value', { message });

@@ -1,8 +1,8 @@
 /** Filters while a person edits them. */
 import type { OperatorName } from '../data/model.ts';
 import { isNumber } from '../presentations/field-draft.ts';
-import { isOpen, OpenNumber } from '../presentations/numbers.ts';
-import { CONTAINS, filterNodes, filterOperators, readCondition } from '../presentations/filter.ts';
+import { isOpen } from '../presentations/numbers.ts';
+import { CONTAINS, filterNodes, filterOperators, periodOf, readCondition } from '../presentations/filter.ts';
 import { choicesOf, type FilterSubject } from './filter-terms.ts';
 import type { FilterNode, GroupMode, Quantifier } from '../data/filter-tree.ts';
 
@@ -76,7 +76,10 @@ export function valueOfRow(subject: FilterSubject, operator: string, text: strin
   return choices === undefined || choices.includes(text) ? text : (choices[0] ?? '');
 }
 
-/** Rows without a subject are left out. Throws where a number could be two. */
+/** A filter that is half typed, or has a number that could be two. */
+export class OpenFilter extends Error {}
+
+/** Rows without a subject are left out. Throws an OpenFilter. */
 export function nodesOf(
   drafts: readonly FilterDraft[],
   subjects: readonly FilterSubject[],
@@ -91,7 +94,7 @@ export function nodesOf(
     if (path === undefined || subject === undefined) return [];
     const operator = operatorOf(subject, draft.operator);
     const isNumeric = subject.field === undefined || isNumber(subject.field);
-    if (isNumeric && text.split('\n').some(isOpen)) throw new OpenNumber(text);
+    if (isNumeric && text.split('\n').some(isOpen)) throw new OpenFilter(path);
     if (isCount(operator)) return [{ kind: 'count', path, operator: countOperator(operator), value: text }];
     if (subject.set !== undefined)
       return [
@@ -99,6 +102,9 @@ export function nodesOf(
       ];
     const values =
       operator === 'in' ? text.split('\n').filter((line) => line !== '') : [valueOfRow(subject, operator, text)];
+    const isText = subject.field?.type === 'string' && (operator === 'eq' || operator === 'ne');
+    if (!isText && periodOf(operator) === undefined && values.every((value) => value.trim() === ''))
+      throw new OpenFilter(path);
     return filterNodes(subject.field, path, operator, values);
   });
 }

@@ -3,9 +3,8 @@ import { Box, Button, Dialog, DialogActions, DialogContent, DialogTitle } from '
 import { type FormEvent, useMemo, useState } from 'react';
 import { AddIcon } from '../app/icons.tsx';
 import { type TypeInfo, useModel } from '../data/model.ts';
-import { OpenNumber } from '../presentations/numbers.ts';
 import { useText } from '../texts/texts.ts';
-import { draftOfNode, type FilterDraft, newGroup, newRow, nodesOf } from './filter-draft.ts';
+import { draftOfNode, type FilterDraft, newGroup, newRow, nodesOf, OpenFilter } from './filter-draft.ts';
 import { FilterGroup, FilterRow, KeptRow, STACK } from './filter-rows.tsx';
 import { type FilterSubject, subjectsOf } from './filter-terms.ts';
 import type { FilterNode } from '../data/filter-tree.ts';
@@ -34,8 +33,8 @@ export default function FilterEditor({ type, nodes, isAdding, onClose, onNodes }
     try {
       onNodes(nodesOf(drafts, subjects, inside));
     } catch (problem) {
-      // Its input says so.
-      if (!(problem instanceof OpenNumber)) throw problem;
+      // It is not closed before it says something.
+      if (!(problem instanceof OpenFilter)) throw problem;
     }
   };
   return (

@@ -1,7 +1,8 @@
 /** The rows of the editor of filters. */
-import { Autocomplete, Box, Chip, IconButton, MenuItem, Paper, TextField, createFilterOptions } from '@mui/material';
+import { Autocomplete, Box, Chip, MenuItem, Paper, TextField, createFilterOptions } from '@mui/material';
 import type { ReactNode } from 'react';
 import { CloseIcon } from '../app/icons.tsx';
+import { SmallButton } from '../app/small-button.tsx';
 import { type RelationInfo, type TypeInfo, typeNamed, useModel } from '../data/model.ts';
 import { useNames } from '../fields/names.ts';
 import { Picker } from '../fields/picker.tsx';
@@ -25,12 +26,7 @@ import type { FilterNode, GroupMode } from '../data/filter-tree.ts';
 
 function RemoveButton({ onClick }: { readonly onClick: () => void }) {
   const say = useText();
-  const label = say('filter.remove_this');
-  return (
-    <IconButton size="small" aria-label={label} title={label} onClick={onClick}>
-      <CloseIcon fontSize="small" />
-    </IconButton>
-  );
+  return <SmallButton text={say('filter.remove_this')} Icon={CloseIcon} onClick={onClick} />;
 }
 
 /** Never wider than what it is in. */
@@ -83,7 +79,10 @@ export function FilterGroup({ mode, onMode, onRemove, children }: FilterGroupPro
   );
 }
 
-const filterOptions = createFilterOptions<FilterSubject>({ limit: 50 });
+const search = createFilterOptions<FilterSubject>({ limit: 50 });
+/** Relations of relations are found by typing. */
+const filterOptions: typeof search = (subjects, state) =>
+  search(state.inputValue === '' ? subjects.filter(({ path }) => path.split('.').length < 3) : subjects, state);
 
 interface FilterRowProps {
   readonly subjects: readonly FilterSubject[];
@@ -184,6 +183,23 @@ function ValueInput({ subject, operator, text, onText }: ValueInputProps) {
         {choices.map((choice) => (
           <MenuItem key={choice} value={choice}>
             {filterText(say, subject.field, operator, choice)}
+          </MenuItem>
+        ))}
+      </TextField>
+    );
+  const values = operator === 'in' ? subject?.field?.enum : undefined;
+  if (values !== undefined)
+    return (
+      <TextField
+        select
+        label={say('filter.value')}
+        value={text.split('\n').filter(Boolean)}
+        onChange={({ target }) => onText([target.value].flat().join('\n'))}
+        slotProps={{ select: { multiple: true } }}
+      >
+        {values.map((value) => (
+          <MenuItem key={value} value={value}>
+            {filterText(say, subject?.field, 'eq', value)}
           </MenuItem>
         ))}
       </TextField>

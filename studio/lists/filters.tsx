@@ -39,16 +39,12 @@ export function Filters({ type }: { readonly type: TypeInfo }) {
               key={JSON.stringify(spoken)}
               label={<bdi>{text}</bdi>}
               title={text}
+              onClick={() => setOpen('edit')}
               onDelete={() => set(nodes.filter((one) => !spoken.includes(one)))}
-              slotProps={{ root: { 'aria-label': say('filter.remove', { filter: text }) } }}
+              slotProps={{ root: { 'aria-label': say('filter.change', { filter: text }) } }}
               sx={{ maxWidth: '100%' }}
             />
           ))}
-          {nodes.length > 0 && (
-            <Button size="small" color="inherit" onClick={() => setOpen('edit')}>
-              {say('filter.edit')}
-            </Button>
-          )}
           {nodes.length > 1 && (
             <Button size="small" color="inherit" onClick={() => set([])}>
               {say('filter.clear')}

@@ -1,5 +1,5 @@
 /** The list of a type: found, sorted and paged; its address holds all of it. */
-import { Box, Button, IconButton, LinearProgress, Tooltip, Typography, useMediaQuery } from '@mui/material';
+import { Box, Button, LinearProgress, Typography, useMediaQuery } from '@mui/material';
 import type { Theme } from '@mui/material/styles';
 import { ListContextProvider, useListController, useStore } from 'ra-core';
 import { useEffect, useMemo, useState } from 'react';
@@ -9,6 +9,7 @@ import { dialog } from '../app/boundary.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { keepList, keepSeen } from '../app/kept-lists.ts';
 import { useKeys } from '../app/keys.ts';
+import { SmallButton } from '../app/small-button.tsx';
 import { Late } from '../app/waiting.tsx';
 import { AddIcon, ChartIcon } from '../app/icons.tsx';
 import { textOfWhere } from '../data/where.ts';
@@ -118,16 +119,11 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
         </Box>
         <Pager total={total} onCount={() => setCounted(wanted)} />
         {hasFigures && (
-          <Tooltip title={say(hasCharts ? 'charts.hide' : 'charts.show')}>
-            <IconButton
-              size="small"
-              aria-label={say(hasCharts ? 'charts.hide' : 'charts.show')}
-              aria-expanded={hasCharts}
-              onClick={() => setCharts(!hasCharts)}
-            >
-              <ChartIcon />
-            </IconButton>
-          </Tooltip>
+          <SmallButton
+            text={say(hasCharts ? 'charts.hide' : 'charts.show')}
+            Icon={ChartIcon}
+            onClick={() => setCharts(!hasCharts)}
+          />
         )}
         <ListMenu type={type} columns={columns} found={found} target={target} onRefresh={() => void refetch()} />
       </Box>

@@ -5,7 +5,6 @@ import {
   Menu,
   MenuItem,
   Paper,
-  Skeleton,
   Table,
   TableBody,
   TableCell,
@@ -21,7 +20,7 @@ import { useKeys } from '../app/keys.ts';
 import { SCROLLED, WHOLE } from '../app/plain-table.tsx';
 import { hrefOf } from '../app/router.ts';
 import { useVariant } from '../app/variant-choice.tsx';
-import { Late } from '../app/waiting.tsx';
+import { Waiting } from '../app/waiting.tsx';
 import { toggled } from '../charts/figures.ts';
 import { type FilterNode, readTree, writeTree } from '../data/filter-tree.ts';
 import { isValueObject, textOf, type Value, type ValueObject } from '../data/json.ts';
@@ -58,8 +57,6 @@ interface RecordTableProps {
   readonly all: AllFound;
 }
 
-const EXPECTED_ROWS = 14;
-
 /** A cell: the record, and the name of its column. */
 interface Place {
   readonly id: string;
@@ -72,7 +69,7 @@ interface CellMenuAt extends Place {
 
 export function RecordTable({ type, columns, all }: RecordTableProps) {
   const say = useText();
-  const { data, isPending, sort, setSort, ...selection } = useListContext<StudioRecord>();
+  const { data, sort, setSort, ...selection } = useListContext<StudioRecord>();
   const { selectedIds, onToggleItem, onSelect } = selection;
   const [density] = useStore<Density>('density', 'dense');
   const [edited, setEdited] = useState<Place>();
@@ -111,7 +108,8 @@ export function RecordTable({ type, columns, all }: RecordTableProps) {
     if (step === undefined) links()[row]?.focus();
     editAt(step && ids[row], editable[column]?.name);
   };
-  if (data?.length === 0) return <EmptyList type={type} />;
+  if (data === undefined) return <Waiting />;
+  if (data.length === 0) return <EmptyList type={type} />;
   const amount = shown.findLast(isRight)?.name;
   const target = edited && shown.find(({ name }) => name === edited.name);
   const editedTarget = target && targetOf(type, target);
@@ -159,56 +157,42 @@ export function RecordTable({ type, columns, all }: RecordTableProps) {
           </TableRow>
         </TableHead>
         <TableBody>
-          {isPending ? (
-            <Late>
-              {Array.from({ length: EXPECTED_ROWS }, (_, row) => (
-                <TableRow key={row}>
-                  {shown.map(({ name }) => (
-                    <TableCell key={name}>
-                      <Skeleton />
-                    </TableCell>
-                  ))}
-                </TableRow>
-              ))}
-            </Late>
-          ) : (
-            data?.map(({ id, values }) => (
-              <RecordRow
-                key={id}
-                type={type}
-                columns={shown}
-                amount={amount}
-                id={id}
-                values={values}
-                isSelected={all.isSelected || selectedIds.includes(id)}
-                isFixed={all.isSelected}
-                onToggle={onToggleItem}
-                onMenu={setMenu}
-                navigate={navigate}
-                variant={variant}
-                editor={
-                  edited?.id === id && editedTarget !== undefined ? (
-                    <CellEditor
-                      key={`${id} ${edited.name}`}
-                      type={type}
-                      id={id}
-                      target={editedTarget}
-                      value={values[edited.name]}
-                      onDone={goOn}
-                    />
-                  ) : undefined
-                }
-                editedName={edited?.id === id ? edited.name : undefined}
-              />
-            ))
-          )}
+          {data.map(({ id, values }) => (
+            <RecordRow
+              key={id}
+              type={type}
+              columns={shown}
+              amount={amount}
+              id={id}
+              values={values}
+              isSelected={all.isSelected || selectedIds.includes(id)}
+              isFixed={all.isSelected}
+              onToggle={onToggleItem}
+              onMenu={setMenu}
+              navigate={navigate}
+              variant={variant}
+              editor={
+                edited?.id === id && editedTarget !== undefined ? (
+                  <CellEditor
+                    key={`${id} ${edited.name}`}
+                    type={type}
+                    id={id}
+                    target={editedTarget}
+                    value={values[edited.name]}
+                    onDone={goOn}
+                  />
+                ) : undefined
+              }
+              editedName={edited?.id === id ? edited.name : undefined}
+            />
+          ))}
         </TableBody>
       </Table>
       {menu !== undefined && (
         <CellMenu
           type={type}
           column={shown.find(({ name }) => name === menu.name)}
-          values={data?.find(({ id }) => id === menu.id)?.values ?? {}}
+          values={data.find(({ id }) => id === menu.id)?.values ?? {}}
           anchor={menu.anchor}
           onClose={() => setMenu(undefined)}
           onEdit={() => editAt(menu.id, menu.name)}

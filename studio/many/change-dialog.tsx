@@ -15,10 +15,11 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNotify } from 'ra-core';
 import { type FormEvent, useState } from 'react';
 import { FormProvider, useForm } from 'react-hook-form';
+import { worded } from '../app/fault-text.ts';
 import { PlainTable } from '../app/plain-table.tsx';
 import { ProblemAlert, problemText } from '../app/problem-alert.tsx';
 import { isSameValue, type Value, type ValueObject } from '../data/json.ts';
-import { can, identifierOf, nameOf, type RelationInfo, useModel } from '../data/model.ts';
+import { can, identifierOf, nameOf, useModel } from '../data/model.ts';
 import { problemOf } from '../data/problem.ts';
 import { Picker } from '../fields/picker.tsx';
 import { Related } from '../fields/related.tsx';
@@ -116,7 +117,9 @@ export default function ChangeDialog({ chosen, onClose }: ChangeDialogProps) {
         await attempt(model, change, first, tools.signal);
       } catch (problem) {
         if (problemOf(problem).status !== 422) throw problem;
-        form.setError(VALUE, { message: problemOf(problem).errors[0]?.message ?? problemText(say, problem) });
+        form.setError(VALUE, {
+          message: problemOf(worded(say, model, type, problem)).errors[0]?.message ?? problemText(say, problem),
+        });
         return false;
       }
       const isLooked = isTagged(type, ids.length);
@@ -188,11 +191,13 @@ export default function ChangeDialog({ chosen, onClose }: ChangeDialogProps) {
                   {target?.field && <FieldInput key={target.name} field={target.field} path={VALUE} />}
                 </FormProvider>
                 {target?.relation && (
-                  <RelationChoice
+                  <Picker
                     key={target.name}
                     relation={target.relation}
-                    choice={choice}
-                    onChoice={setChoice}
+                    label={target.relation.title}
+                    value={choice}
+                    onChange={setChoice}
+                    help={target.relation.description}
                     fault={form.formState.errors.value?.message}
                   />
                 )}
@@ -302,21 +307,3 @@ function Given({ plan: { change }, choice }: { readonly plan: Plan; readonly cho
   if (target.field) return <Shown field={target.field} value={value} />;
   return choice === null ? <Related relation={target.relation} value={null} /> : <bdi>{choice.name}</bdi>;
 }
-
-interface RelationChoiceProps {
-  readonly relation: RelationInfo;
-  readonly choice: Choice | null;
-  readonly onChoice: (choice: Choice | null) => void;
-  readonly fault: string | undefined;
-}
-
-const RelationChoice = ({ relation, choice, onChoice, fault }: RelationChoiceProps) => (
-  <Picker
-    relation={relation}
-    label={relation.title}
-    value={choice}
-    onChange={onChoice}
-    help={relation.description}
-    fault={fault}
-  />
-);

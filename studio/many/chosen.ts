@@ -32,18 +32,32 @@ export async function idsOf(
 ): Promise<readonly string[]> {
   if (ids !== undefined) return ids;
   const target = `${type.path}?${textOfWhere([['fields', ''], ['include', ''], ...where])}`;
-  const headers = { Accept: 'application/x-ndjson', Prefer: 'count=none' };
-  const response = await patiently(() => openResponse({ method: 'GET', target, headers }, signal), signal);
-  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   const found: string[] = [];
+  await readLines(target, signal, (lines) => {
+    for (const line of lines) found.push(idIn(line));
+    onProgress({ done: found.length, total: undefined });
+  });
+  return found;
+}
+
+/** The lines of NDJSON as they come. */
+export async function readLines(
+  target: string,
+  signal: AbortSignal,
+  onLines: (lines: readonly string[], total: number | undefined) => void,
+): Promise<void> {
+  const headers = { Accept: 'application/x-ndjson' };
+  const response = await patiently(() => openResponse({ method: 'GET', target, headers }, signal), signal);
+  const counted = response.headers.get('X-Total-Count');
+  const total = counted === null ? undefined : Number(counted);
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
   for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
     const lines = (rest + read.value).split('\n');
     rest = lines.pop() ?? '';
-    for (const line of lines) found.push(idIn(line));
-    onProgress({ done: found.length, total: undefined });
+    onLines(lines, total);
   }
-  return rest === '' ? found : [...found, idIn(rest)];
+  if (rest !== '') onLines([rest], total);
 }
 
 /** Lines hold the identifier alone. */

@@ -12,7 +12,6 @@ import {
 } from '@mui/material';
 import { useNotify } from 'ra-core';
 import { useEffect, useRef, useState } from 'react';
-import { useCurl } from '../app/curl.ts';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { useModel } from '../data/model.ts';
 import { numberText, useText } from '../texts/texts.ts';
@@ -39,7 +38,6 @@ interface ExportDialogProps {
 
 export default function ExportDialog({ found, columns, onClose }: ExportDialogProps) {
   const say = useText();
-  const copyCurl = useCurl();
   const model = useModel();
   const notify = useNotify();
   const [format, setFormat] = useState<Format>('xlsx');
@@ -112,15 +110,6 @@ export default function ExportDialog({ found, columns, onClose }: ExportDialogPr
         </Stack>
       </DialogContent>
       <DialogActions>
-        {targets.slice(0, 1).map((target) => (
-          <Button
-            key="curl"
-            color="inherit"
-            onClick={() => copyCurl({ method: 'GET', target, headers: { Accept: 'application/x-ndjson' } })}
-          >
-            {say('curl.show')}
-          </Button>
-        ))}
         <Button color="inherit" onClick={onClose}>
           {say('filter.cancel')}
         </Button>

@@ -2,14 +2,13 @@
 import { isValueObject, NumberText, parseJson, textOf, type ValueObject } from '../data/json.ts';
 import { shownColumns } from '../data/list-request.ts';
 import { nameOf, type StudioModel, type TypeInfo, typeNamed } from '../data/model.ts';
-import { openResponse } from '../data/request.ts';
 import { orderOf, sortKeys } from '../data/sort.ts';
 import { textOfWhere, type Where } from '../data/where.ts';
 import { type ColumnInfo, columnsOf } from '../lists/columns.ts';
 import { decimalMark } from '../presentations/numbers.ts';
 import type { Say } from '../texts/texts.ts';
 import { cellOf, csvText } from './cells.ts';
-import { inParts, patiently, type Progress } from './chosen.ts';
+import { inParts, type Progress, readLines } from './chosen.ts';
 import { type Cell, writeCsv, writeXlsx } from './table.ts';
 
 export const FORMATS = ['xlsx', 'csv', 'ndjson'] as const;
@@ -57,32 +56,21 @@ interface Exporting {
   readonly signal: AbortSignal;
 }
 
-/** The lines of NDJSON, piece by piece. */
-async function readLines(
+async function readAll(
   { targets, count, onProgress, signal }: Exporting,
   onLine: (line: string) => void,
 ): Promise<void> {
   let done = 0;
-  for (const target of targets) {
-    const headers = { Accept: 'application/x-ndjson' };
-    const response = await patiently(() => openResponse({ method: 'GET', target, headers }, signal), signal);
-    const counted = response.headers.get('X-Total-Count');
-    const total = count ?? (counted === null ? undefined : Number(counted));
-    let rest = '';
-    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-    for (let read = await reader?.read(); read?.done === false; read = await reader?.read()) {
-      const lines = (rest + read.value).split('\n');
-      rest = lines.pop() ?? '';
+  for (const target of targets)
+    await readLines(target, signal, (lines, total) => {
       for (const line of lines) onLine(line);
-      onProgress({ done: (done += lines.length), total });
-    }
-    if (rest !== '') onLine(rest);
-  }
+      onProgress({ done: (done += lines.length), total: count ?? total });
+    });
 }
 
 export async function exportNdjson(exporting: Exporting): Promise<Blob> {
   const pieces: string[] = [];
-  await readLines(exporting, (line) => pieces.push(`${line}\n`));
+  await readAll(exporting, (line) => pieces.push(`${line}\n`));
   return new Blob(pieces, { type: 'application/x-ndjson' });
 }
 
@@ -92,7 +80,7 @@ export async function exportTable(
   { type, columns, format, say, language, model }: TableWanted,
 ): Promise<Blob> {
   const rows: (readonly Cell[])[] = [columns.map(({ title }) => title)];
-  await readLines(exporting, (line) => {
+  await readAll(exporting, (line) => {
     const values = parseJson(line);
     if (isValueObject(values)) rows.push(columns.map((column) => cellIn(say, model, column, values)));
   });

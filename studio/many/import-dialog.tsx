@@ -15,6 +15,7 @@ import {
 import { useQueryClient } from '@tanstack/react-query';
 import { useNotify } from 'ra-core';
 import { useEffect, useRef, useState } from 'react';
+import { worded } from '../app/fault-text.ts';
 import { PlainTable } from '../app/plain-table.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import type { Value } from '../data/json.ts';
@@ -154,7 +155,7 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
           const result = await patiently(() => sendBatch(batch, { type, on, isDryRun, signal }), signal);
           onPart(result.created, result.changed);
         } catch (problem) {
-          const faults = faultsIn(problem, batch);
+          const faults = faultsIn(worded(say, model, type, problem), batch);
           if (faults === undefined) throw problem;
           if (!onFaults(faults)) return false;
         }

@@ -1,4 +1,5 @@
 /** A file of records -> requests that create or change them, each as large as the service takes. */
+import { randomText } from '../data/attempts.ts';
 import {
   isValueList,
   isValueObject,
@@ -188,7 +189,7 @@ export function batchesOf(records: readonly FileRecord[], { limits }: StudioMode
   return batched(records, most, limits.bodyLimit).map((some) => ({
     text: some.map(({ text }) => text).join('\n'),
     records: some,
-    key: keyFor(),
+    key: randomText(),
   }));
 }
 
@@ -208,9 +209,6 @@ function batched(records: readonly FileRecord[], most: number, bytes: number): r
   }
   return batches;
 }
-
-/** Without a secure context, `randomUUID` is not there. */
-const keyFor = (): string => [...crypto.getRandomValues(new Uint32Array(4))].map((part) => part.toString(36)).join('-');
 
 /** The values by which a record of the file matches a stored one: none, or those of a unique set. */
 export const matchingOf = (type: TypeInfo): readonly (readonly string[])[] =>

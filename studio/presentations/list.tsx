@@ -1,7 +1,8 @@
 /** The input of an array whose items are of one plain type: an input for each. The form holds the array as JSON. */
-import { Box, Button, FormHelperText, IconButton, TextField, Typography } from '@mui/material';
+import { Box, Button, FormHelperText, TextField, Typography } from '@mui/material';
 import type { ReactNode, Ref } from 'react';
 import { AddIcon, CloseIcon } from '../app/icons.tsx';
+import { SmallButton } from '../app/small-button.tsx';
 import { isValueList, parseJson, type Value, writeJson } from '../data/json.ts';
 import { WHOLE } from '../forms/faults.ts';
 import { itemOf } from './choose.ts';
@@ -62,17 +63,15 @@ function ListInput({ field, control, faults, onClearFaults, say }: InputProps): 
             onBlur={onBlur}
             inputRef={index === 0 ? ref : null}
           />
-          <IconButton
-            size="small"
-            aria-label={say('form.remove', { name: `${field.title} ${index + 1}` })}
+          <SmallButton
+            text={say('form.remove', { name: `${field.title} ${index + 1}` })}
+            Icon={CloseIcon}
             onClick={() => {
               // The faults of those behind it would stand at others.
               onClearFaults();
               put(items.toSpliced(index, 1));
             }}
-          >
-            <CloseIcon fontSize="small" />
-          </IconButton>
+          />
         </Box>
       ))}
       <Box sx={{ display: 'flex', gap: 1, alignItems: 'center', flexWrap: 'wrap' }}>

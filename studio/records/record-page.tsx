@@ -30,7 +30,6 @@ import { Shown } from '../presentations/shown.tsx';
 import { Related } from '../fields/related.tsx';
 import { inSentence, useText } from '../texts/texts.ts';
 import { duplicateAddress, newAddress, openAddress } from '../forms/prefilled.ts';
-import { ROOT } from '../data/request.ts';
 import { DeleteButton } from './delete-button.tsx';
 import { layoutOf } from './layout.ts';
 import { Neighbours } from './neighbours.tsx';
@@ -236,7 +235,6 @@ export function Values({ type, values, fields, relations, isPart = false, isRail
       ))}
       {fields.map((field) => (
         <Line key={field.name} title={field.title} help={field.description}>
-          <Picture field={field} value={values[field.name]} />
           <Shown field={field} value={values[field.name]} />
         </Line>
       ))}
@@ -247,15 +245,6 @@ export function Values({ type, values, fields, relations, isPart = false, isRail
       ))}
     </Box>
   );
-}
-
-/** Of this service alone: pictures from elsewhere would tell others who looks at them. */
-function Picture({ field, value }: { readonly field: FieldInfo; readonly value: Value | undefined }) {
-  const text = textOf(value);
-  if (field.format !== 'uri' || !/\.(?:png|jpe?g|gif|webp|avif|svg)$/i.test(text)) return undefined;
-  return text.startsWith(ROOT.origin) ? (
-    <Box component="img" src={text} alt="" sx={{ display: 'block', maxWidth: '100%', maxHeight: 240, mb: 0.5 }} />
-  ) : undefined;
 }
 
 /** A record without a page of its own is shown within this one; of others, what is changed through this one. */

@@ -13,7 +13,7 @@ import {
   OpenNumber,
   openReadings,
 } from '../../studio/presentations/numbers.ts';
-import { newRow, nodesOf } from '../../studio/lists/filter-draft.ts';
+import { newRow, nodesOf, OpenFilter } from '../../studio/lists/filter-draft.ts';
 import { dateText, localInput, periodDays, spanOf, storedTime, timeText } from '../../studio/presentations/times.ts';
 import { writeTree } from '../../studio/data/filter-tree.ts';
 
@@ -228,7 +228,8 @@ test('a text that can be two numbers has no value until one is chosen', () => {
   const price = fieldOf({ type: 'decimal', operators: ['eq'] });
   const subject = { path: 'f', title: 'F', operators: price.operators, field: price };
   const row = { ...newRow(), path: 'f', operator: 'eq' };
-  expect(() => nodesOf([{ ...row, text: draft }], [subject], () => [])).toThrow(OpenNumber);
+  expect(() => nodesOf([{ ...row, text: draft }], [subject], () => [])).toThrow(OpenFilter);
+  expect(() => nodesOf([row], [subject], () => [])).toThrow(OpenFilter);
   expect(nodesOf([{ ...row, text: '1500' }], [subject], () => [])).toEqual([
     { kind: 'condition', path: 'f', operator: 'eq', values: ['1500'] },
   ]);

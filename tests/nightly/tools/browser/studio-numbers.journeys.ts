@@ -82,7 +82,7 @@ test('what was understood stands beside the input', async () => {
 test('a filter reads numbers in the same way, also several of them', async () => {
   const { page, complaints, close } = await visit(GERMAN);
   await page.goto(`${server.url}/studio/products?price[gte]=9`);
-  await page.getByRole('button', { name: /Bearbeiten/ }).click();
+  await page.getByRole('button', { name: /^Filter .* ändern$/ }).click();
   const value = page.getByRole('textbox', { name: 'Wert' });
   await value.fill('1.500');
   await page.getByRole('button', { name: 'Anwenden' }).click();
@@ -91,7 +91,7 @@ test('a filter reads numbers in the same way, also several of them', async () =>
   await page.getByText('3 Datensätze').waitFor();
   expect(decodeURIComponent(page.url())).toContain('price[gte]=1.50');
   await page.goto(`${server.url}/studio/products?price[in]=7.90`);
-  await page.getByRole('button', { name: /Bearbeiten/ }).click();
+  await page.getByRole('button', { name: /^Filter .* ändern$/ }).click();
   const values = page.getByRole('textbox', { name: /Werte/ });
   expect(await values.inputValue()).toBe('7,90');
   await values.fill('1,50\n1.500,00');

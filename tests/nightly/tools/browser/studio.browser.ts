@@ -143,7 +143,7 @@ describe('groups of filters, and filters by the records of sets', () => {
     await page.reload();
     await rows(page, 1);
     await page
-      .getByRole('button', { name: /^Remove the filter Providers/ })
+      .getByRole('button', { name: /^Change the filter Providers/ })
       .locator('svg')
       .click();
     await rows(page, 2);
