@@ -3,6 +3,7 @@ import type { FieldInfo, StudioModel, TypeInfo } from '../data/model.ts';
 import { type Fault, Problem } from '../data/problem.ts';
 import { titleOfValue, pageLanguage } from '../presentations/plain.ts';
 import { isNumber } from '../presentations/field-draft.ts';
+import { patternText } from '../presentations/limits.ts';
 import type { TextKey } from '../texts/en.ts';
 import type { Say } from '../texts/texts.ts';
 
@@ -22,7 +23,6 @@ const OWN: ReadonlySet<string> = new Set(['check']);
 /** What a field takes. */
 function takenBy(say: Say, field: FieldInfo): string {
   const { type, format = '', minimum, maximum, minLength, maxLength, precision, scale, pattern, examples } = field;
-  const [example] = examples;
   const parts = field.enum
     ? [say('fault.enum', { values: field.enum.map((value) => titleOfValue(say, field, value)).join(', ') })]
     : [
@@ -38,8 +38,7 @@ function takenBy(say: Say, field: FieldInfo): string {
         minLength !== undefined && say('limit.min_length', { smart_count: minLength }),
         maxLength !== undefined && say('limit.max_length', { smart_count: maxLength }),
         precision !== undefined && say('limit.digits', { precision, scale: scale ?? 0 }),
-        pattern !== undefined &&
-          (typeof example === 'string' ? say('limit.like', { example }) : say('limit.pattern', { pattern })),
+        pattern !== undefined && patternText(say, pattern, examples),
       ];
   return parts.filter(Boolean).join(', ');
 }

@@ -1,11 +1,8 @@
 /** The charts of a list, folded to one line: how many records have which state. */
 import { Box, Chip } from '@mui/material';
-import { useListContext } from 'ra-core';
 import type { TypeInfo } from '../data/model.ts';
-import { readTree, writeTree } from '../data/filter-tree.ts';
-import type { ListFilter } from '../data/provider.ts';
-import { textOfWhere, type Where, whereOf } from '../data/where.ts';
-import { filterOf } from '../lists/search-box.tsx';
+import type { Where } from '../data/where.ts';
+import { useNodes } from '../lists/use-nodes.ts';
 import { numberText, useText } from '../texts/texts.ts';
 import { divisionsOf, divisionTarget, isFiltered, sliceFilter, slicesOf, toggled } from './figures.ts';
 import { useSummary } from './use-summary.ts';
@@ -18,12 +15,10 @@ interface KeyFiguresProps {
 
 export function KeyFigures({ type, where, variant }: KeyFiguresProps) {
   const say = useText();
-  const { filterValues, setFilters } = useListContext();
-  const { where: filters = '', q } = filterValues as ListFilter;
+  const { nodes, set } = useNodes();
   const division = divisionsOf(type, variant).find(({ relation }) => relation === undefined);
   const { groups = [] } = useSummary(type, division && divisionTarget(type, division, undefined, where));
   if (division === undefined) return undefined;
-  const nodes = readTree(whereOf(filters));
   const words = { nothing: say('value.null'), yes: say('value.yes'), no: say('value.no') };
   return (
     <Box role="group" aria-label={division.title} sx={{ display: 'flex', gap: 0.5, overflow: 'hidden' }}>
@@ -38,9 +33,7 @@ export function KeyFigures({ type, where, variant }: KeyFiguresProps) {
             aria-pressed={isOn}
             tabIndex={index === 0 ? 0 : -1}
             label={`${division.field?.type === 'boolean' ? `${division.title}: ` : ''}${slice.name} ${numberText(slice.count)}`}
-            onClick={() =>
-              setFilters(filterOf({ where: textOfWhere(writeTree(toggled(nodes, filter))), q }), [], false)
-            }
+            onClick={() => set(toggled(nodes, filter))}
           />
         );
       })}

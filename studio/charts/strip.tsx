@@ -1,12 +1,10 @@
 /** Pictures of what a list finds: they follow its filters, and a click filters. */
 import { Box, MenuItem, TextField } from '@mui/material';
-import { useListContext, useStore } from 'ra-core';
+import { useStore } from 'ra-core';
 import { useMemo } from 'react';
 import type { TypeInfo } from '../data/model.ts';
-import type { ListFilter } from '../data/provider.ts';
-import { textOfWhere, type Where, whereOf } from '../data/where.ts';
-import { type FilterNode, readTree, writeTree } from '../data/filter-tree.ts';
-import { filterOf } from '../lists/search-box.tsx';
+import type { Where } from '../data/where.ts';
+import { useNodes } from '../lists/use-nodes.ts';
 import { useText } from '../texts/texts.ts';
 import { ChartGrid } from './chart-grid.tsx';
 import { amountsOf, divisionsOf, firstMeasure, isFiltered, measureName, cardsOf, toggled } from './figures.ts';
@@ -22,14 +20,10 @@ interface StripProps {
 
 export default function Strip({ type, where, variant }: StripProps) {
   const say = useText();
-  const { filterValues, setFilters } = useListContext();
-  const { where: filters = '', q } = filterValues as ListFilter;
-  const nodes = useMemo(() => readTree(whereOf(filters)), [filters]);
+  const { nodes, set } = useNodes();
   const amounts = useMemo(() => amountsOf(type), [type]);
   const [chosen, choose] = useStore(`${type.path}.measure`, measureName(firstMeasure(type)));
   const measure = amounts.find((field) => measureName(field) === chosen);
-  const filter = (wanted: readonly FilterNode[]): void =>
-    setFilters(filterOf({ where: textOfWhere(writeTree(toggled(nodes, wanted))), q }), [], false);
   return (
     <>
       {amounts.length > 0 && (
@@ -58,7 +52,7 @@ export default function Strip({ type, where, variant }: StripProps) {
         where={where}
         divisions={divisionsOf(type, variant).slice(0, cardsOf(type))}
         isChosen={(wanted) => isFiltered(nodes, wanted)}
-        onChoose={filter}
+        onChoose={(wanted) => set(toggled(nodes, wanted))}
       />
     </>
   );

@@ -29,12 +29,10 @@ import type { StudioRecord } from '../data/provider.ts';
 import { plainText } from '../presentations/plain.ts';
 import { type Say, useText } from '../texts/texts.ts';
 import { type Draft, isInline, type Item, itemsOf, keyOf, type RecordDraft, recordDraft } from './draft.ts';
+import type { KeptForm } from './kept-draft.ts';
 import { type Member, mergeOf, type Side } from './merge.ts';
 
-interface Version {
-  readonly record: StudioRecord | undefined;
-  readonly draft: RecordDraft;
-}
+type Version = KeptForm['began'];
 
 interface ConflictProps {
   readonly type: TypeInfo;

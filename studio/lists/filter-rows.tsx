@@ -35,11 +35,10 @@ export const STACK = { display: 'grid', gap: 1.5, gridTemplateColumns: NARROW } 
 const LINE = { display: 'flex', alignItems: 'center', gap: 1 } as const;
 
 export function KeptRow({ node, onRemove }: { readonly node: FilterNode; readonly onRemove: () => void }) {
-  const text = node.kind === 'other' ? node.parameters.map((pair) => pair.join('=')).join(', ') : '';
   return (
     <Box sx={LINE}>
       <Box component="code" sx={{ flexGrow: 1, overflowWrap: 'anywhere' }}>
-        {text}
+        {node.kind === 'other' && node.parameters.map((pair) => pair.join('=')).join(', ')}
       </Box>
       <RemoveButton onClick={onRemove} />
     </Box>

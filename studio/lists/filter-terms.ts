@@ -29,11 +29,6 @@ export interface FilterSubject {
   readonly set?: TypeInfo;
 }
 
-export interface FilterTerm {
-  readonly subject: FilterSubject | undefined;
-  readonly operator: OperatorName;
-}
-
 /** Relations one after the other. */
 const MAX_DEPTH = 2;
 const ARROW = ' › ';
@@ -61,15 +56,6 @@ function through(model: StudioModel, relation: RelationInfo, depth: number): rea
     }));
   return [isToMany(relation) ? { ...self, set: target } : { ...self, relation }, ...inside];
 }
-
-/** The conditions that are not within groups. */
-export const termsOf = (nodes: readonly FilterNode[], subjects: readonly FilterSubject[]): readonly FilterTerm[] =>
-  nodes.flatMap((node) => {
-    if (node.kind !== 'condition') return [];
-    const subject = subjects.find(({ path }) => path === node.path);
-    const operator = subject?.operators.find((one) => one === node.operator);
-    return operator === undefined ? [] : [{ subject, operator }];
-  });
 
 const CHOSEN: ReadonlySet<string> = new Set(['eq', 'ne', 'in']);
 /** Whose records are chosen by their names; undefined: a value is typed. */

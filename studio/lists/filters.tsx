@@ -1,32 +1,23 @@
 /** The filters of a list: what is set, and changing it. */
 import { Box, Button, Chip } from '@mui/material';
-import { useListContext } from 'ra-core';
 import { useMemo, useState } from 'react';
 import { dialog } from '../app/boundary.tsx';
 import { FilterIcon } from '../app/icons.tsx';
-import { textOfWhere, whereOf } from '../data/where.ts';
-import type { ListFilter } from '../data/provider.ts';
 import { type TypeInfo, useModel } from '../data/model.ts';
 import { useText } from '../texts/texts.ts';
 import { useNames } from '../fields/names.ts';
 import { namedIn, spokenNodes } from './filter-terms.ts';
-import { type FilterNode, readTree, writeTree } from '../data/filter-tree.ts';
-import { filterOf } from './search-box.tsx';
+import { useNodes } from './use-nodes.ts';
 
 const FilterEditor = dialog(() => import('./filter-editor.tsx'));
 
 export function Filters({ type }: { readonly type: TypeInfo }) {
   const say = useText();
   const model = useModel();
-  const { filterValues, setFilters } = useListContext();
+  const { nodes, set } = useNodes();
   const [open, setOpen] = useState<'add' | 'edit'>();
-  const { where = '', q } = filterValues as ListFilter;
-  const nodes = useMemo(() => readTree(whereOf(where)), [where]);
   const named = useMemo(() => namedIn({ model, type }, nodes), [model, type, nodes]);
   const nameOf = useNames(named);
-  const set = (next: readonly FilterNode[]): void => {
-    setFilters(filterOf({ where: textOfWhere(writeTree(next)), q }), [], false);
-  };
   return (
     <>
       <Button color="inherit" startIcon={<FilterIcon />} onClick={() => setOpen('add')}>

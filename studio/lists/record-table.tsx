@@ -22,7 +22,7 @@ import { hrefOf } from '../app/router.ts';
 import { useVariant } from '../app/variant-choice.tsx';
 import { Waiting } from '../app/waiting.tsx';
 import { toggled } from '../charts/figures.ts';
-import { type FilterNode, readTree, writeTree } from '../data/filter-tree.ts';
+import type { FilterNode } from '../data/filter-tree.ts';
 import { isValueObject, textOf, type Value, type ValueObject } from '../data/json.ts';
 import {
   can,
@@ -34,9 +34,8 @@ import {
   typeNamed,
   useModel,
 } from '../data/model.ts';
-import type { ListFilter, StudioRecord } from '../data/provider.ts';
+import type { StudioRecord } from '../data/provider.ts';
 import { sortedBy, sortKeys, sortOf } from '../data/sort.ts';
-import { textOfWhere, whereOf } from '../data/where.ts';
 import { Related } from '../fields/related.tsx';
 import { type AllFound, isSelectable } from '../many/selected-bar.tsx';
 import { filterNodes } from '../presentations/filter.ts';
@@ -47,7 +46,7 @@ import { type Step, targetOf } from './cell-target.ts';
 import { ColumnHead } from './column-head.tsx';
 import { type ChosenColumns, type ColumnInfo, isRight, isSortable } from './columns.ts';
 import { EmptyList } from './empty-list.tsx';
-import { filterOf } from './search-box.tsx';
+import { useNodes } from './use-nodes.ts';
 
 const CellEditor = dialog(() => import('./cell-editor.tsx'));
 
@@ -214,8 +213,7 @@ interface CellMenuProps {
 function CellMenu({ type, column, values, anchor, onClose, onEdit }: CellMenuProps) {
   const say = useText();
   const model = useModel();
-  const { filterValues, setFilters } = useListContext();
-  const { where = '', q } = filterValues as ListFilter;
+  const { nodes, set } = useNodes();
   const only = column && onlyThese(model, column, values[column.name]);
   const isEditable = column !== undefined && targetOf(type, column) !== undefined;
   const act = (what: () => void) => (): void => {
@@ -224,14 +222,7 @@ function CellMenu({ type, column, values, anchor, onClose, onEdit }: CellMenuPro
   };
   return (
     <Menu anchorEl={anchor} open onClose={onClose}>
-      <MenuItem
-        dense
-        disabled={only === undefined}
-        onClick={act(() => {
-          const nodes = toggled(readTree(whereOf(where)), only ?? []);
-          setFilters(filterOf({ where: textOfWhere(writeTree(nodes)), q }), [], false);
-        })}
-      >
+      <MenuItem dense disabled={only === undefined} onClick={act(() => set(toggled(nodes, only ?? [])))}>
         {say('cell.only')}
       </MenuItem>
       <MenuItem dense disabled={!isEditable} onClick={act(onEdit)}>

@@ -50,15 +50,9 @@ export interface Customs {
   readonly decimal: string | undefined;
 }
 
-/** A cell without a value that its field takes. `isOpen`: it has two. */
-export class CellFault extends Error {
-  readonly isOpen: boolean;
-
-  constructor(message: string, isOpen = false) {
-    super(message);
-    this.isOpen = isOpen;
-  }
-}
+/** A cell without a value that its field takes. */
+export class CellFault extends Error {}
+export class OpenCell extends CellFault {}
 
 const TRUE: ReadonlySet<string> = new Set(['true', 'wahr', 'yes', 'ja', '1', 'vrai', 'oui']);
 const FALSE: ReadonlySet<string> = new Set(['false', 'falsch', 'no', 'nein', '0', 'faux', 'non']);
@@ -109,7 +103,7 @@ function numberValue(field: FieldInfo, cell: Cell, { say, language, decimal }: C
   const readings = cell instanceof NumberText ? [cell.text] : numberReadings(text, language, places);
   const [first, second] = readings.toSorted((one, other) => Math.abs(Number(one)) - Math.abs(Number(other)));
   if (first === undefined) throw new CellFault(say(places === 0 ? 'limit.integer' : 'limit.number'));
-  if (second !== undefined && decimal === undefined) throw new CellFault(say('fault.two_ways'), true);
+  if (second !== undefined && decimal === undefined) throw new OpenCell(say('fault.two_ways'));
   const number = second === undefined || text.includes(decimal ?? '') ? first : second;
   return field.type === 'decimal' ? number : new NumberText(number);
 }

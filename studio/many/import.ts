@@ -24,7 +24,7 @@ import { openResponse, send } from '../data/request.ts';
 import { IDENTIFIER } from '../data/search.ts';
 import { textOfWhere, type Where } from '../data/where.ts';
 import { isWritable } from '../presentations/field-draft.ts';
-import { CellFault, type Customs, plainCell, valueIn } from './cells.ts';
+import { CellFault, type Customs, OpenCell, plainCell, valueIn } from './cells.ts';
 import { inParts, patiently } from './chosen.ts';
 import type { Cell, Table } from './table.ts';
 
@@ -124,7 +124,8 @@ export async function readRecords(
         if (value !== null || isChanging) record[member.name] = value;
       } catch (fault) {
         if (!(fault instanceof CellFault)) throw fault;
-        faults.push({ line, place: member.name, message: fault.message, text: plainCell(cell), isOpen: fault.isOpen });
+        const isOpen = fault instanceof OpenCell;
+        faults.push({ line, place: member.name, message: fault.message, text: plainCell(cell), isOpen });
       }
     }
     return record;

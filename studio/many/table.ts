@@ -63,8 +63,6 @@ export async function writeCsv(rows: readonly (readonly string[])[], hasComma: b
   return new Blob(['\uFEFF', text, '\r\n'], { type: 'text/csv' });
 }
 
-const FORMATS = { date: 'yyyy-mm-dd', time: 'yyyy-mm-dd hh:mm:ss' } as const;
-
 export async function writeXlsx(rows: readonly (readonly Cell[])[], sheet: string): Promise<Blob> {
   const { default: write } = await import('write-excel-file/universal');
   const cells = rows.map((row, index) =>
@@ -73,7 +71,7 @@ export async function writeXlsx(rows: readonly (readonly Cell[])[], sheet: strin
       if (cell instanceof NumberText) return { value: Number(cell.text), type: Number };
       if (cell instanceof Date) {
         const isDay = cell.getTime() % 86_400_000 === 0;
-        return { value: cell, type: Date, format: isDay ? FORMATS.date : FORMATS.time };
+        return { value: cell, type: Date, format: isDay ? 'yyyy-mm-dd' : 'yyyy-mm-dd hh:mm:ss' };
       }
       if (typeof cell === 'boolean') return { value: cell, type: Boolean };
       return { value: cell, type: String, ...(index === 0 ? { fontWeight: 'bold' as const } : {}) };

@@ -44,7 +44,7 @@ function ofText(say: Say, { minLength = 0, maxLength, pattern, examples }: Field
 }
 
 /** An example says more than a pattern. */
-const patternText = (say: Say, pattern: string, [example]: FieldInfo['examples']): string =>
+export const patternText = (say: Say, pattern: string, [example]: FieldInfo['examples']): string =>
   typeof example === 'string' ? say('limit.like', { example }) : say('limit.pattern', { pattern });
 
 /** Patterns that this browser cannot read are left to the service. */
