@@ -129,7 +129,10 @@ describe('groups of filters, and filters by the records of sets', () => {
     await page.keyboard.press('Enter');
     await page.getByText('Providers: at least one with (Code contains “x”)').waitFor();
     await rows(page, 2);
-    await page.click('text=Edit');
+    await page
+      .getByRole('button', { name: /^Change the filter/ })
+      .first()
+      .click();
     await dialog.getByRole('button', { name: 'Group' }).last().click();
     await field(2, 'Name');
     await dialog.getByLabel('Value').nth(1).fill('tab1');
@@ -147,7 +150,10 @@ describe('groups of filters, and filters by the records of sets', () => {
       .locator('svg')
       .click();
     await rows(page, 2);
-    await page.click('text=Edit');
+    await page
+      .getByRole('button', { name: /^Change the filter/ })
+      .first()
+      .click();
     await dialog.getByRole('button', { name: 'Remove this filter' }).first().click();
     await page.getByRole('button', { name: 'Apply' }).click();
     await rows(page, 4);
