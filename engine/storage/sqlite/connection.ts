@@ -133,7 +133,7 @@ export function rollBack({ database, command }: SqliteConnection): void {
   }
 }
 
-const inodeOf = (file: string): bigint | undefined => statSync(file, { bigint: true, throwIfNoEntry: false })?.ino;
+const inodeOf = (file: string): number | undefined => statSync(file, { throwIfNoEntry: false })?.ino;
 
 /** A check costs a tenth of reading a record: reads share one for so long. */
 const PLACE_CHECK_MS = 5;
