@@ -370,42 +370,58 @@ type ColumnValue = readonly [column: string, value: SqlValue | Node];
 /** Inserts follow the records that they refer to; whatever takes a unique value follows its holder. */
 async function inOrder(session: WriteSession, changed: readonly Node[]): Promise<readonly Step[]> {
   if (changed.length + session.made.length < 2) return [...session.made, ...changed].flatMap((node) => stepsOf(node));
-  const holders = holdersAmong(session, changed);
-  const steps: Step[] = [];
-  const freed: { readonly at: number; readonly node: Node; readonly column: Column }[] = [];
-  const [begun, done] = [new Set<Node>(), new Set<Node>()];
-  const parked = new Map<Node, readonly string[]>();
-
-  /** Yields the records that come before, so that long chains need no deep stack. */
-  function* visit(node: Node): Generator<Node> {
-    if (begun.has(node)) return;
-    begun.add(node);
-    for (const { value } of node.assigned.values()) if (isNode(value)) yield value;
-    for (const { node: holder, columns } of holders(node)) {
-      if (!linksNew(holder)) yield holder;
-      if (done.has(holder)) continue;
-      const column = freeColumn(holder, columns);
-      if (!column) throw exchangeConflict(session, node, holder, columns);
-      freed.push({ at: steps.length, node: holder, column });
-      steps.push({ node: holder, changes: [] });
-      parked.set(holder, [...(parked.get(holder) ?? []), column.name]);
-    }
-    done.add(node);
-    steps.push(...stepsOf(node, parked.get(node)));
-  }
-
+  const order: Order = {
+    session,
+    holders: holdersAmong(session, changed),
+    steps: [],
+    freed: [],
+    begun: new Set(),
+    done: new Set(),
+    parked: new Map(),
+  };
   // New records get identifiers in body order.
   for (const start of [...changed.filter((node) => !linksNew(node)), ...session.made, ...changed]) {
-    const stack = [visit(start)];
+    const stack = order.begun.has(start) ? [] : [visit(order, start)];
     for (let last = stack.at(-1); last; last = stack.at(-1)) {
-      const { value, done: isDone } = last.next();
-      if (isDone) stack.pop();
-      else stack.push(visit(value));
+      const { value, done } = last.next();
+      if (done) stack.pop();
+      else if (!order.begun.has(value)) stack.push(visit(order, value));
     }
   }
+  const { steps, freed } = order;
   for (const { at, node, column } of freed)
     steps[at] = { node, changes: [[column.name, await freeValue(session, node, column)]] };
   return steps;
+}
+
+interface Order {
+  readonly session: WriteSession;
+  readonly holders: ReturnType<typeof holdersAmong>;
+  readonly steps: Step[];
+  readonly freed: { readonly at: number; readonly node: Node; readonly column: Column }[];
+  readonly begun: Set<Node>;
+  readonly done: Set<Node>;
+  readonly parked: Map<Node, readonly string[]>;
+}
+
+/**
+ * Yields the records that come before, so that long chains need no deep stack. Not a closure of the write: V8 would keep
+ * what it refers to until a full collection.
+ */
+function* visit({ session, holders, steps, freed, begun, done, parked }: Order, node: Node): Generator<Node> {
+  begun.add(node);
+  for (const { value } of node.assigned.values()) if (isNode(value)) yield value;
+  for (const { node: holder, columns } of holders(node)) {
+    if (!linksNew(holder)) yield holder;
+    if (done.has(holder)) continue;
+    const column = freeColumn(holder, columns);
+    if (!column) throw exchangeConflict(session, node, holder, columns);
+    freed.push({ at: steps.length, node: holder, column });
+    steps.push({ node: holder, changes: [] });
+    parked.set(holder, [...(parked.get(holder) ?? []), column.name]);
+  }
+  done.add(node);
+  steps.push(...stepsOf(node, parked.get(node)));
 }
 
 /** `again`: columns that hold a placeholder. Links that become null are cut before. */
