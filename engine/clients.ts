@@ -29,7 +29,7 @@ export interface Clients {
   readonly unrestricted: Client;
 }
 
-/** What all services share. */
+/** Settings, storage and validators that all services share. */
 export interface ServiceParts extends Pick<Service, 'store'> {
   readonly access: Access | undefined;
   readonly validatorsFor: (model: Model) => (type: RecordType) => Service['validators'];

@@ -43,7 +43,7 @@ export interface Call {
   readonly options: ListOptions & UpdateOptions & CreateOptions & Omit<SummaryOptions, 'count'>;
   readonly body?: object | undefined;
   readonly isDryRun?: boolean;
-  /** What the caller calls these; default: the options in process. */
+  /** The names of these in messages to the caller; default: the options in process. */
   readonly words?: CallWords;
 }
 

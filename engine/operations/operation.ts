@@ -1,4 +1,4 @@
-/** What operations take and return, with their preconditions and entity tags. */
+/** The arguments and results of operations, with their preconditions and entity tags. */
 import { createHash, hash } from 'node:crypto';
 import type { Preconditions as Mode } from '../descriptor/descriptor.ts';
 import type { Caller } from '../edge/caller.ts';
@@ -99,7 +99,7 @@ export function onceOf(
 export interface Preconditions {
   readonly ifMatch: string | undefined;
   readonly ifNoneMatch: string | undefined;
-  /** What the client calls `ifMatch`, for messages; default: the header. */
+  /** The name of `ifMatch` in messages to the client; default: the header. */
   readonly name?: string | undefined;
 }
 

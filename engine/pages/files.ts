@@ -59,7 +59,7 @@ export function createFileServer(sendPage: HostSteps['sendPage']) {
     };
 }
 
-/** Where a file of the reference is before the build. */
+/** The path of a file of the reference before the build. */
 export const sourceOf = (name: string): string => {
   const library = new Map<string, string>(Object.entries(ASSETS)).get(name);
   return library === undefined ? join(PACKAGE_FOLDER, 'engine/pages/public', name) : require.resolve(library);

@@ -76,11 +76,11 @@ class Site {
     return { ...this.#options, hasStudio: this.#built !== undefined };
   }
 
-  /** What people and agents read first. */
+  /** Adds the pages that people and agents read first. */
   addReference(): void {
     const { modelFor } = this.#engine;
     const { title, guarded, publicUrl } = this.#options;
-    /** Where the client has reached the service. */
+    /** The address at which the client has reached the service. */
     const addressOf = ({ protocol, headers: { host = 'localhost' }, baseUrl }: Request): string =>
       publicUrl || `${protocol}://${host}${baseUrl}`;
     this.#page('/', HTML, (request) => {

@@ -26,7 +26,7 @@ interface Connection {
   error: ClientError | undefined;
 }
 
-/** What the connections of a server share. */
+/** State and limits that the connections of a server share. */
 interface ConnectionOptions {
   readonly serve: RequestListener;
   /** Of more connections, the longest idle one is closed, else the one whose body has been arriving longest. */
