@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import { PACKAGE_FOLDER } from '../process.ts';
 import { didYouMean } from '../names.ts';
+import synonyms from './synonyms.json';
 
 export const GRAMMAR_FILE = join(PACKAGE_FOLDER, 'engine/descriptor/descriptor.schema.json');
 
@@ -67,71 +68,13 @@ export const meaningOf = (type: string): string => String(grammar.definitions[`$
 export const constraintsOf = (type: string): Readonly<Record<string, JsonObject>> =>
   Object.fromEntries(Object.entries(keysOf(`${type}Field`)).filter(([key]) => !FIELD_WORDS.has(key)));
 
-/** Synonyms from SQL, object-relational mappers and JSON Schema, in lower case, without spaces, dashes and underscores. */
-const SYNONYMS: Readonly<Record<string, string>> = {
-  integer:
-    'int int2 int4 int8 int16 int32 int64 smallint bigint tinyint mediumint long short serial bigserial year uint unsignedint',
-  number: 'float float4 float8 float32 float64 double doubleprecision real',
-  decimal: 'numeric money currency bigdecimal percent',
-  string:
-    'text str varchar char character charactervarying citext tinytext mediumtext longtext uuid email url uri enum slug nvarchar nchar clob password phone richtext',
-  boolean: 'bool bit flag',
-  any: 'json jsonb object map dict dictionary hash mixed hstore',
-  array: 'list set tuple',
-  timestamp: 'datetime datetime2 timestamptz datetimetz timestampwithtimezone instant timestampwithouttimezone',
-  belongsTo: 'manytoone reference foreignkey',
-  hasMany: 'onetomany',
-  hasOne: 'onetoone',
-  manyToMany: 'm2m belongstomany hasandbelongstomany',
-  inverse: 'inverseof inversedby mappedby backref backpopulates relatedname',
-  column: 'foreignkey joincolumn fk',
-  through: 'jointable pivot pivottable',
-  owned: 'dependent orphanremoval',
-  setNull: 'setnull nullify',
-  restrict: 'noaction protect',
-  cascade: 'delete',
-  fields: 'columns properties attributes',
-  relations: 'relationships associations references',
-  identifier: 'primarykey id pk',
-  order: 'orderby sort ordering defaultorder',
-  checks: 'constraints validations rules',
-  open: 'additionalproperties',
-  operations: 'actions methods',
-  seed: 'seeds fixtures data',
-  table: 'tablename',
-  path: 'route endpoint url',
-  get: 'read show retrieve',
-  list: 'index search findall',
-  create: 'insert post add',
-  update: 'edit put patch',
-  delete: 'remove destroy',
-  type: 'target model entity to ref',
-  enum: 'choices values oneof options const',
-  pattern: 'regex regexp match',
-  minimum: 'min exclusiveminimum',
-  maximum: 'max exclusivemaximum',
-  maxLength: 'length size maxlen',
-  minLength: 'minlen',
-  scale: 'decimals decimalplaces',
-  nullable: 'allownull optional null',
-  default: 'defaultvalue',
-  description: 'comment doc help',
-  examples: 'example',
-  required: 'notnull mandatory',
-  readOnly: 'immutable',
-  sensitive: 'secret private hidden writeonly',
-  caseless: 'caseinsensitive',
-  precision: 'digits maxdigits',
-  titles: 'labels',
-  must: 'then assert that condition require requires',
-  when: 'if where',
-  message: 'error msg',
-};
-
-/** Words of the grammar, by synonym. */
-const MEANT = new Map<string, readonly string[]>();
-for (const [word, others] of Object.entries(SYNONYMS))
-  for (const other of others.split(' ')) MEANT.set(other, [...(MEANT.get(other) ?? []), word]);
+/**
+ * Words of the grammar, by synonym from SQL, object-relational mappers and JSON Schema: in lower case, without spaces,
+ * dashes and underscores.
+ */
+const MEANT = byKey(
+  Object.entries(synonyms).flatMap(([word, others]) => others.split(' ').map((other) => [other, word] as const)),
+);
 
 /** `varchar(20)` means string, `text[]` array. */
 export function wordMeant(name: string, known: readonly string[]): string | undefined {

@@ -7,6 +7,7 @@ import { type JsonObject, pointer } from '../json/json.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import type { ProblemCode } from '../problem.ts';
 import { isIndependent, recordCases } from './cases.ts';
+import requests from './requests.json';
 import {
   among,
   ANY,
@@ -48,7 +49,7 @@ export function suiteOf(model: Model, options: Options = {}): readonly Case[] {
   return cases;
 }
 
-/** Estimates how many ROWS and scenes apply to a type. */
+/** Estimates how many requests and scenes apply to a type. */
 const worth = (type: RecordType): number =>
   20 * type.operations.size +
   (type.identifier.inRecord ? 10 : 0) +
@@ -56,81 +57,6 @@ const worth = (type: RecordType): number =>
   (type.preconditions === 'optional' ? 8 : 0) -
   (isScarce(type) ? 40 : 0) -
   [...type.relations.values()].filter(({ required }) => required).length;
-
-/**
- * Columns: the operation that the type needs, or the token to send; the request; after `=>`, the response. Headers follow
- * `;`, the body `|`. LIST: URL of the records; ITEM: of a missing record; NEW: of a new one; TAG: its ETag; ID: name of the
- * identifier; OTHER: an identifier not in use.
- */
-const ROWS = `
-any      GET     /api/no-such-type                                             => 404 path-not-found
-any      GET     ITEM/more                                                     => 404 path-not-found
-any      OPTIONS LIST                                                          => 204 ; allow: *OPTIONS*
-update   OPTIONS ITEM                                                          => 204 ; accept-patch: *application/merge-patch+json*
-get      GET     LIST/0                                                        => 400 invalid-identifier
-get      GET     LIST/01                                                       => 400 invalid-identifier
-get      GET     LIST/9007199254740993                                         => 400 invalid-identifier
-get      GET     ITEM                                                          => 404 record-not-found ; content-type: application/problem+json* ; cache-control: no-cache
-get      HEAD    ITEM                                                          => 404
-get      GET     ITEM ; accept: text/html                                      => 406 not-acceptable
-get      GET     ITEM?noSuchParameter=1                                        => 400 invalid-query noSuchParameter
-get      GET     ITEM?include=noSuchRelation                                   => 400 invalid-query include
-get      GET     ITEM?fields=noSuchField                                       => 400 invalid-query fields
-get      GET     ITEM?variant=noSuchVariant                                    => 400 invalid-query variant
-get      GET     ITEM?include=&include=                                        => 400 invalid-query
-list     GET     LIST?%                                                        => 400 invalid-query
-list     GET     LIST?_cnd[limit]=0&_cnd[limit]=0                              => 200 []
-list     GET     LIST?_cnd[limit][1]=0&_cnd[limit][0]=0                        => 200 []
-list     GET     LIST?_cnd[limit]=0,0                                          => 200 []
-list     GET     LIST?_cnd%5Blimit%5D%5B1%5D=0                                 => 200 []
-list     GET     LIST?_cnd[limit]=1                                            => 400 invalid-query
-list     GET     LIST?_cnd[limit]=0&_cnd[limit]=-1                             => 400 invalid-query
-list     GET     LIST?_cnd[limit]=0&_cnd[limit]=1&_cnd[limit]=2                => 400 invalid-query
-list     GET     LIST?_cnd[limit][1]=1&_cnd[limit][1]=2                        => 400 invalid-query
-list     GET     LIST?_cnd[limit][1]=TOOMANY                                   => 400 invalid-query
-list     GET     LIST?_cnd[limit][1]=1&after=x                                 => 400 invalid-query after
-list     GET     LIST?_cnd[orderBy]=noSuchField                                => 400 invalid-query
-list     GET     LIST?_cnd[orderBy]=ID&_cnd[orderBy]=sideways                  => 400 invalid-query
-list     GET     LIST?_cnd[noSuchField]=1                                      => 400 invalid-query
-list     GET     LIST?_cnd[ID][noSuchOperator]=1                               => 400 invalid-query
-list     GET     LIST?_cnd[limit][1]=0 ; accept: text/csv                      => 200 ; content-type: text/csv*
-list     GET     LIST?_cnd[limit][1]=0 ; accept: application/x-ndjson          => 200 ; content-type: application/x-ndjson*
-list     GET     LIST?_cnd[limit][1]=0 ; prefer: count=none                    => 200 [] ; preference-applied: count=none
-list     GET     LIST/$summary?noSuchParameter=1                               => 400 invalid-query noSuchParameter
-create   POST    LIST ; content-type: text/plain | {}                          => 415 unsupported-media-type ; accept: *
-create   POST    LIST ; content-encoding: gzip | {}                            => 415 unsupported-media-type ; accept-encoding: identity
-create   POST    LIST?noSuchParameter=1 | {}                                   => 400 invalid-query noSuchParameter
-create   POST    LIST | {"a":1,}                                               => 400 invalid-json
-create   POST    LIST |                                                        => 400 invalid-json
-create   POST    LIST | {"a":1,"a":2}                                          => 400 invalid-json
-create   POST    LIST | null                                                   => 422 invalid-body
-create   POST    LIST | [1,null]                                               => 422 invalid-body /0 /1
-create   POST    LIST | []                                                     => 201 []
-create   POST    LIST ; idempotency-key: two words | {}                        => 400 invalid-header
-update   PUT     ITEM ; content-type: application/merge-patch+json | {}        => 415 unsupported-media-type ; accept: *
-update   PATCH   ITEM ; if-match: no tag | {}                                  => 400 invalid-header
-update   PATCH   ITEM ; if-match: * ; content-type: application/merge-patch+json | {} => 404 record-not-found
-update   PUT     ITEM ; if-match: * | []                                       => 422 invalid-body
-delete   DELETE  ITEM ; if-match: *                                            => 404 record-not-found
-get      GET     NEW ; if-none-match: TAG                                      => 304 ; etag: *
-get      GET     NEW ; if-none-match: "other", TAG                             => 304
-get      GET     NEW ; if-none-match: *                                        => 304
-get      GET     NEW ; if-none-match: "other"                                  => 200 ; vary: *Accept*
-get      GET     NEW ; if-match: TAG                                           => 200
-get      GET     NEW ; if-match: "other"                                       => 412 precondition-failed
-update   PATCH   NEW ; if-match: TAG | {}                                      => 200
-update   PATCH   NEW ; if-match: "other" | {}                                  => 412 precondition-failed
-update   PUT     NEW ; if-match: "other" | {}                                  => 412 precondition-failed
-delete   DELETE  NEW ; if-match: "other"                                       => 412 precondition-failed
-get      HEAD    NEW                                                           => 200 ; content-type: application/json* ; content-length: *
-update   PATCH   NEW ; prefer: return=minimal | {}                             => 204 ; preference-applied: return=minimal
-update   PATCH   NEW | {"ID":OTHER}                                            => 422 invalid-body /ID
-bare     PATCH   NEW | {}                                                      => 428 precondition-required
-nobody   GET     LIST                                                          => 401 unauthorized ; www-authenticate: Bearer*
-unknown  POST    LIST | {}                                                     => 401 unauthorized ; www-authenticate: Bearer*
-reader   POST    LIST | {}                                                     => 403 forbidden
-reader   GET     ITEM                                                          => 404 record-not-found
-`;
 
 const TOKENS: Readonly<Record<string, readonly [NonNullable<Request['token']>, string]>> = {
   nobody: ['none', 'with no token'],
@@ -166,6 +92,11 @@ function isOffered(who: string, method: string, { operations, preconditions }: R
   return who in TOKENS ? options.guarded === true : operations.has(who as Operation);
 }
 
+/**
+ * Columns of requests.json: the operation that the type needs, or the token to send; the request; after `=>`, the response.
+ * Headers follow `;`, the body `|`. LIST: URL of the records; ITEM: of a missing record; NEW: of a new one; TAG: its ETag;
+ * ID: name of the identifier; OTHER: an identifier not in use.
+ */
 function rowCases(add: AddCase, type: RecordType, options: Options): void {
   const { name: key, inRecord } = type.identifier;
   const names = {
@@ -175,7 +106,7 @@ function rowCases(add: AddCase, type: RecordType, options: Options): void {
     TOOMANY: String(type.maxLimit + 1),
     ID: encodeURIComponent(key),
   };
-  for (const row of ROWS.trim().split('\n')) {
+  for (const row of requests) {
     const [asked = '', answered = ''] = row.split(/ +=> /);
     const [, who = '', method = '', rest = ''] = /^(\w+) +(\w+) +(.*)$/.exec(asked) ?? [];
     const [request = '', text] = rest.split(/ \| ?/);
