@@ -1,7 +1,7 @@
 /** `plan` shows what `apply` would do. `apply` requires an --allow for each step that could lose data. */
 import type { Doing, MigrationEvent } from '../storage/driver.ts';
 import { constants } from 'node:os';
-import { CallerGone, callerUntil } from '../edge/caller.ts';
+import { CallerGone, NO_CLIENT } from '../edge/caller.ts';
 import type { Model } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import { StartError } from '../problem.ts';
@@ -181,7 +181,7 @@ function follow(json: boolean, isStoppable: boolean) {
     if (part !== shown) printError(text);
     shown = part;
   };
-  return { watch: { caller: callerUntil(stopping.signal), report }, stopCode: () => code, end };
+  return { watch: { caller: { ...NO_CLIENT, signal: stopping.signal }, report }, stopCode: () => code, end };
 }
 
 const shareOf = ({ position, last }: Doing): number => (last === 0 ? 0 : Math.min(1, position / last));

@@ -97,7 +97,7 @@ class WorkQueue {
     const before = this.#before;
     this.#before = before.then(() => this.#afterWork());
     await before;
-    if (caller.isGone) throw new CallerGone();
+    if (caller.signal.aborted) throw new CallerGone();
   }
 
   async #afterWork(): Promise<void> {

@@ -1,8 +1,10 @@
 /** The client that waits for a result: long work stops once it has disconnected. */
+import { addAbortListener } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Caller {
-  readonly isGone: boolean;
+  /** Aborted when the client disconnects. */
+  readonly signal: AbortSignal;
   readonly origin: string;
   /** Bytes of the largest page. */
   readonly pageBytes: number;
@@ -13,8 +15,6 @@ export interface Caller {
   /** The position in the database's log that the client has seen; its writes advance it. */
   readonly position?: string | undefined;
   advance?(position: string): void;
-  /** Calls the listener when the client disconnects, at once if it has. Returns a function that stops listening. */
-  onGone(listener: () => void): () => void;
 }
 
 /** The last write's position in the database's log: later reads, even from replicas, see it. */
@@ -24,31 +24,20 @@ export interface Position {
 
 /** For commands and startup, which never stop early. */
 export const NO_CLIENT: Caller = Object.freeze({
-  isGone: false,
+  signal: new AbortController().signal,
   origin: '',
   pageBytes: Infinity,
   take: () => undefined,
-  onGone: () => () => undefined,
 });
 
-export const callerUntil = (signal: AbortSignal): Caller => ({
-  ...NO_CLIENT,
-  get isGone() {
-    return signal.aborted;
-  },
-  onGone: (listener) => {
-    if (signal.aborted) listener();
-    signal.addEventListener('abort', listener);
-    return () => signal.removeEventListener('abort', listener);
-  },
-});
-
-export async function pauseFor(milliseconds: number, caller: Caller): Promise<void> {
-  const gone = new AbortController();
-  const stop = caller.onGone(() => gone.abort());
-  await sleep(milliseconds, undefined, gone).catch(() => undefined);
-  stop();
+/** Calls the listener when the client disconnects, or has. Returns a function that stops listening. */
+export function onGone({ signal }: Caller, listener: () => void): () => void {
+  const listening = addAbortListener(signal, listener);
+  return () => listening[Symbol.dispose]();
 }
+
+export const pauseFor = (milliseconds: number, { signal }: Caller): Promise<void> =>
+  sleep(milliseconds, undefined, { signal }).catch(() => Promise.reject(new CallerGone()));
 
 export class CallerGone extends Error {
   override readonly name = 'CallerGone';

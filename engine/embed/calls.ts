@@ -2,7 +2,7 @@
 import type { Client } from '../clients.ts';
 import { COUNT_MODES } from '../descriptor/descriptor.ts';
 import type { Budget } from '../edge/budget.ts';
-import { type Caller, CallerGone, callerUntil, NO_CLIENT, type Position } from '../edge/caller.ts';
+import { type Caller, CallerGone, NO_CLIENT, type Position } from '../edge/caller.ts';
 import { writeAnswer } from '../http/answer.ts';
 import { BudgetCaller } from '../http/request.ts';
 import { kindOf, textFault } from '../json/json.ts';
@@ -72,7 +72,7 @@ export function inProcessCalls(budget: Budget, served: () => Client) {
   const run = async (type: string, name: CallName, call: Call): Promise<CallResult> => {
     // Untyped callers may pass null, which parametersOf refuses.
     const signal = (call.options as Call['options'] | null)?.signal;
-    const caller = new BudgetCaller(budget, position, signal === undefined ? NO_CLIENT : callerUntil(signal));
+    const caller = new BudgetCaller(budget, position, signal === undefined ? NO_CLIENT : { ...NO_CLIENT, signal });
     try {
       return await serveCall(served, type, name, call, caller);
     } catch (error) {
@@ -157,7 +157,7 @@ async function whole(found: ListResult, caller: Caller): Promise<CallResult> {
   if ('rows' in found) return { ...found, json: `[${found.rows.join(',')}]` };
   const all: string[] = [];
   for await (const rows of found.stream) {
-    if (caller.isGone) throw new CallerGone();
+    if (caller.signal.aborted) throw new CallerGone();
     for (const row of rows) all.push(row);
   }
   return { json: `[${all.join(',')}]`, total: found.total };

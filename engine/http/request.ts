@@ -42,31 +42,31 @@ export const isChunked = ({ headers }: IncomingMessage): boolean => headers['tra
 /** Bytes of a page: reading it blocks all other clients. */
 const MAX_PAGE = 16 * 1024 ** 2;
 
-type Client = Pick<Caller, 'pageBytes' | 'isGone' | 'origin' | 'onGone'>;
+type Client = Pick<Caller, 'pageBytes' | 'signal' | 'origin'>;
 
-/** A client is gone when its connection is closed. */
 export class HttpClient implements Client {
   readonly pageBytes = MAX_PAGE;
   readonly #response: ServerResponse;
   readonly #addressOf: AddressOf;
+  #gone: AbortController | undefined;
 
   constructor(response: ServerResponse, addressOf: AddressOf) {
     this.#response = response;
     this.#addressOf = addressOf;
   }
 
-  get isGone(): boolean {
-    return this.#response.req.socket.destroyed;
-  }
-
   get origin(): string {
     return this.#addressOf(this.#response.req);
   }
 
-  onGone(listener: () => void): () => void {
-    this.#response.once('close', listener);
-    if (this.isGone) listener();
-    return () => this.#response.off('close', listener);
+  /** Made when it is first read: most requests need none. */
+  get signal(): AbortSignal {
+    if (this.#gone) return this.#gone.signal;
+    const gone = new AbortController();
+    this.#gone = gone;
+    if (this.#response.req.socket.destroyed) gone.abort();
+    else this.#response.once('close', () => gone.abort());
+    return gone.signal;
   }
 }
 
@@ -86,16 +86,12 @@ export class BudgetCaller implements Caller {
     this.#seen = seen;
   }
 
-  get isGone(): boolean {
-    return this.#client.isGone;
+  get signal(): AbortSignal {
+    return this.#client.signal;
   }
 
   get origin(): string {
     return this.#client.origin;
-  }
-
-  onGone(listener: () => void): () => void {
-    return this.#client.onGone(listener);
   }
 
   get position(): string | undefined {

@@ -8,12 +8,12 @@ import type { HostSteps } from '../http/handler.ts';
 import { destroyLater, isChunked } from '../http/request.ts';
 import { Problem, type ProblemCode } from '../problem.ts';
 
-/** Maximum chunks of a body, plus one per LEAST_PIECE bytes; also of all bodies in one turn of the event loop. */
-const MOST_PIECES = 1000;
-const LEAST_PIECE = 100;
-const TOO_MANY_PIECES = 'TOO_MANY_PIECES';
+/** Maximum chunks of a body, plus one per MIN_CHUNK bytes; also of all bodies in one turn of the event loop. */
+const MAX_CHUNKS = 1000;
+const MIN_CHUNK = 100;
+const TOO_MANY_CHUNKS = 'TOO_MANY_CHUNKS';
 const REQUEST_BYTES = 4096;
-/** Memory of MOST_PIECES objects. */
+/** Memory of MAX_CHUNKS objects. */
 const CHUNKED_BYTES = 300 * 1024;
 
 type ClientError = Error & { readonly code?: string };
@@ -45,7 +45,7 @@ export class Connections {
   /** Connections whose requests are served together at the end of a turn, for warm CPU caches. */
   readonly #arrived: Connection[] = [];
   /** Chunks received in this turn. */
-  #pieces = 0;
+  #chunks = 0;
 
   constructor(server: Server, options: ConnectionOptions) {
     this.#options = options;
@@ -100,7 +100,7 @@ export class Connections {
     const bytes = isChunked(request) ? CHUNKED_BYTES : REQUEST_BYTES;
     const share = isNext ? undefined : this.#options.budget.take(bytes, () => disconnect(socket));
     waiting.push({ request, response, share });
-    if (isChunked(request)) this.#limitPieces(request, response);
+    if (isChunked(request)) this.#limitChunks(request, response);
     if (isNext) this.#serveSoon(connection);
     else socket.pause();
   }
@@ -146,47 +146,45 @@ export class Connections {
     this.#options.serve(request, response);
   }
 
-  #mayRead(connection: Connection): boolean {
-    return !isPipelining(connection) && (this.#pieces < MOST_PIECES || !mayBringPieces(connection));
+  #mayRead({ current, waiting }: Connection): boolean {
+    return this.#chunks < MAX_CHUNKS && waiting.length <= (current === undefined ? 1 : 0);
   }
 
   /** Refuses bodies in too many small chunks: Node makes a call and an object for each. */
-  #limitPieces(request: IncomingMessage, response: ServerResponse): void {
+  #limitChunks(request: IncomingMessage, response: ServerResponse): void {
     let count = 0;
     let bytes = 0;
     let isRefused = false;
     const push = request.push.bind(request);
-    request.push = (piece: Buffer | null) => {
-      this.#countPiece();
+    request.push = (chunk: Buffer | null) => {
+      this.#countChunk();
       // After false, Node would pause and resume at each chunk.
       if (isRefused) return true;
       count += 1;
-      bytes += piece?.length ?? 0;
-      if (count <= MOST_PIECES + bytes / LEAST_PIECE) return push(piece);
+      bytes += chunk?.length ?? 0;
+      if (count <= MAX_CHUNKS + bytes / MIN_CHUNK) return push(chunk);
       isRefused = true;
       // Not the socket's own method, which reads on while a body is drained.
       if (response.headersSent) Socket.prototype.destroySoon.call(request.socket);
-      else this.#refuse(Object.assign(new Error('too many pieces'), { code: TOO_MANY_PIECES }), request.socket);
+      else this.#refuse(Object.assign(new Error('too many chunks'), { code: TOO_MANY_CHUNKS }), request.socket);
       return true;
     };
     // Otherwise Node would discard the body without calling push.
     response.once('prefinish', () => request.resume());
   }
 
-  /** One read can contain 10,000 chunks, which take 10 ms: pauses other chunked bodies until the next turn. */
-  #countPiece(): void {
-    this.#pieces += 1;
-    if (this.#pieces === 1) setImmediate(() => this.#forgetPieces());
-    if (this.#pieces !== MOST_PIECES) return;
-    for (const connection of this.#all.values()) if (mayBringPieces(connection)) connection.socket.pause();
+  /** One read can contain 10,000 chunks, which take 10 ms: pauses all other connections until the next turn. */
+  #countChunk(): void {
+    this.#chunks += 1;
+    if (this.#chunks === 1) setImmediate(() => this.#startTurn());
+    if (this.#chunks === MAX_CHUNKS) for (const { socket } of this.#all.values()) socket.pause();
   }
 
-  #forgetPieces(): void {
-    const isPaused = this.#pieces >= MOST_PIECES;
-    this.#pieces = 0;
-    if (!isPaused) return;
-    // The `resume` listener pauses sockets again if necessary.
-    for (const { socket, error } of this.#all.values()) if (!error) socket.resume();
+  #startTurn(): void {
+    const isPaused = this.#chunks >= MAX_CHUNKS;
+    this.#chunks = 0;
+    // The `resume` listener pauses those that still have to wait.
+    if (isPaused) for (const { socket, error } of this.#all.values()) if (!error) socket.resume();
   }
 
   #refuse(error: ClientError, socket: Duplex): void {
@@ -203,14 +201,6 @@ export class Connections {
     else if (last.headersSent) socket.destroy();
     else answerClientError(error, socket);
   }
-}
-
-const isPipelining = ({ current, waiting }: Connection): boolean => waiting.length > (current === undefined ? 1 : 0);
-
-function mayBringPieces({ socket, current, waiting, error }: Connection): boolean {
-  const last = waiting.at(-1)?.request ?? current?.req;
-  if (last === undefined) return socket.bytesWritten === 0;
-  return error === undefined && !last.complete && isChunked(last);
 }
 
 function drop({ socket, waiting }: Connection): void {
@@ -231,7 +221,7 @@ const REFUSALS: Readonly<Record<string, readonly [ProblemCode, string]>> = {
     'The first line has to be a method, a URL and HTTP/1.1; a space in the URL is percent-encoded as %20',
   ],
   ERR_HTTP_REQUEST_TIMEOUT: ['request-timeout', 'The request did not arrive in time'],
-  [TOO_MANY_PIECES]: ['bad-request', 'The body arrives in too many small pieces; send at least 100 bytes in each'],
+  [TOO_MANY_CHUNKS]: ['bad-request', 'The body arrives in too many small chunks; send at least 100 bytes in each'],
 };
 
 function answerClientError(error: ClientError, socket: Duplex): void {
@@ -252,7 +242,7 @@ function answerClientError(error: ClientError, socket: Duplex): void {
   };
   const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
   // Draining many small chunks costs the server more than the client.
-  if (error.code === TOO_MANY_PIECES) socket.once('finish', () => socket.destroy());
+  if (error.code === TOO_MANY_CHUNKS) socket.once('finish', () => socket.destroy());
   else destroyLater(socket);
   socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${head.join('')}\r\n${body}`);
 }
@@ -260,20 +250,13 @@ function answerClientError(error: ClientError, socket: Duplex): void {
 // Request smuggling (RFC 9112, 11.2): a proxy could parse such requests differently. Node's parser accepts some of them.
 
 /** Headers allowed only once (RFC 9110, 5.3); the parser itself refuses a second Content-Length. */
-const SINGLE: ReadonlySet<string> = new Set([
-  'host',
-  'expect',
-  'origin',
-  'content-type',
-  'authorization',
-  'idempotency-key',
-]);
+const SINGLE = ['Host', 'Expect', 'Origin', 'Content-Type', 'Authorization', 'Idempotency-Key'];
 const HOST = /^(?:\[[\da-f:.]+\]|[\w.~%!$&'()*+;=-]*)(?::\d*)?$/i;
 
 function framingFault(request: IncomingMessage): string | undefined {
-  const { headers, httpVersionMinor, method, rawHeaders, url = '' } = request;
+  const { headers, httpVersionMinor, method, url = '' } = request;
   const { host, 'transfer-encoding': coding } = headers;
-  const repeated = repeatedHeader(rawHeaders);
+  const repeated = repeatedHeader(request);
   if (repeated !== undefined) return `The request has more than one ${repeated}`;
   if (coding !== undefined) {
     if (httpVersionMinor === 0) return 'HTTP/1.0 has no Transfer-Encoding; send Content-Length';
@@ -291,15 +274,10 @@ function framingFault(request: IncomingMessage): string | undefined {
   return names[0] === names[1] ? undefined : 'The URL names another host than the header Host';
 }
 
-function repeatedHeader(lines: readonly string[]): string | undefined {
-  const seen: string[] = [];
-  for (let at = 0; at < lines.length; at += 2) {
-    const name = (lines[at] ?? '').toLowerCase();
-    if (!SINGLE.has(name)) continue;
-    if (seen.includes(name)) return lines[at];
-    seen.push(name);
-  }
-  return undefined;
+function repeatedHeader(request: IncomingMessage): string | undefined {
+  // Node makes `headersDistinct` when it is first read.
+  if (request.rawHeaders.length === 2 * Object.keys(request.headers).length) return undefined;
+  return SINGLE.find((name) => (request.headersDistinct[name.toLowerCase()] ?? []).length > 1);
 }
 
 /** Closes the connection of an ambiguous request: the next bytes may belong to its body. */

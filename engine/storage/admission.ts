@@ -1,5 +1,5 @@
 /** Limits each kind of work on a database; further work waits in a bounded queue, where clients take turns. */
-import { type Caller, CallerGone } from '../edge/caller.ts';
+import { type Caller, CallerGone, onGone } from '../edge/caller.ts';
 import type { Kind, ServerUsage, Slots } from './driver.ts';
 import { unavailable } from './unavailable.ts';
 
@@ -80,14 +80,14 @@ export function createAdmission({ limits, shared, waitMs }: Slots, onWait?: OnWa
       const timer =
         limit === Infinity ? undefined : setTimeout(() => waiting.refuse(unavailable(TIMED_OUT[kind])), limit);
       queue.push(waiting);
-      const stop = caller.onGone(() => waiting.refuse(new CallerGone()));
+      const stop = onGone(caller, () => waiting.refuse(new CallerGone()));
     });
   }
 
   const countOf = (kind: Kind): number => queue.filter((waiting) => waiting.kind === kind).length;
   return {
     take: async (kind: Kind, caller: Caller, row?: string): Promise<() => void> => {
-      if (caller.isGone) throw new CallerGone();
+      if (caller.signal.aborted) throw new CallerGone();
       if (closed) throw unavailable('stopping');
       const work: Work = { kind, origin: caller.origin, row };
       if (!isFree(work) || (queue.length > 0 && next() !== undefined)) return wait(work, caller);

@@ -72,7 +72,7 @@ const REFUSED: readonly (readonly [what: string, request: string, detail?: strin
   ['20 KB of chunk extensions', post(`${HOST}${TYPE}${CHUNKED}`, `11;a=${'b'.repeat(20_000)}\r\n${BODY}\r\n0\r\n\r\n`)],
   ['a trailer that is none', post(`${HOST}${TYPE}${CHUNKED}`, `11\r\n${BODY}\r\n0\r\nA b\r\n\r\n`)],
   // Which of two lines counts
-  ['two hosts', get('/api/gadgets', `${HOST}hOST: localhost\r\n`), 'more than one hOST'],
+  ['two hosts', get('/api/gadgets', `${HOST}hOST: localhost\r\n`), 'more than one Host'],
   ['two hosts, for a page', get('/', `${HOST}Host: a.example\r\n`), 'more than one Host'],
   ['two tokens', get('/api/gadgets', `${HOST}Authorization: Bearer a\r\nAuthorization: Bearer b\r\n`)],
   ['two media types', post(`${HOST}${TYPE}Content-Type: text/plain\r\n${LENGTH}`, BODY), 'more than one Content-Type'],

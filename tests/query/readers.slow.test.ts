@@ -165,7 +165,7 @@ it('a service that is killed leaves no process behind, whatever runs', async () 
   const program = `
     const { openSqlite } = require(${JSON.stringify(moduleOf('openSqlite', openBuild()))});
     const driver = openSqlite(${JSON.stringify(join(directory, 'other.db'))});
-    const client = { isGone: false, origin: '', onGone: () => () => undefined };
+    const client = { signal: new AbortController().signal, origin: '' };
     for (const _ of [1, 2]) void driver.scan((reader) => reader.value(${JSON.stringify(HOURS)}, []), client).catch(() => undefined);
     setInterval(() => undefined, 1000);
   `;

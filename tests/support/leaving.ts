@@ -1,4 +1,5 @@
 /** Callers that leave. */
+import { getEventListeners } from 'node:events';
 import type { Caller } from '../../engine/edge/caller.ts';
 
 interface LeavingCaller extends Caller {
@@ -9,31 +10,25 @@ interface LeavingCaller extends Caller {
 }
 
 export function leaving(origin = 'somewhere'): LeavingCaller {
-  const listeners = new Set<() => void>();
+  const controller = new AbortController();
+  const { signal } = controller;
   let watch: (() => void) | undefined;
   const watched = new Promise<void>((resolve) => (watch = resolve));
-  let isGone = false;
+  const listen = signal.addEventListener.bind(signal);
+  signal.addEventListener = (...listener: Parameters<typeof listen>) => {
+    listen(...listener);
+    watch?.();
+  };
   return {
     pageBytes: Infinity,
     take: () => undefined,
     origin,
+    signal,
     watched,
     get isWatched() {
-      return listeners.size > 0;
+      return getEventListeners(signal, 'abort').length > 0;
     },
-    get isGone() {
-      return isGone;
-    },
-    onGone: (listener) => {
-      listeners.add(listener);
-      watch?.();
-      if (isGone) listener();
-      return () => listeners.delete(listener);
-    },
-    leave: () => {
-      isGone = true;
-      for (const listener of listeners) listener();
-    },
+    leave: () => controller.abort(),
   };
 }
 

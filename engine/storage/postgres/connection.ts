@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import { type Client, type ClientBase, Connection, type PoolClient, Query } from 'pg';
-import { type Caller, CallerGone } from '../../edge/caller.ts';
+import { type Caller, CallerGone, onGone } from '../../edge/caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { tooSlow } from '../../problem.ts';
 import { type BoundStatement, type OnRow, Overtaken, type Row, type Statement, type Values } from '../driver.ts';
@@ -59,12 +59,12 @@ export class PostgresConnection {
     this.#client = client;
     this.#caller = caller;
     this.#options = options;
-    this.#stop = caller.onGone(() => this.#cancel());
+    this.#stop = onGone(caller, () => this.#cancel());
   }
 
   /** `named`: false for statements run only once. */
   query(statement: Statement, values: Values, onRow?: OnRow<Row>, named = true): Promise<Answered> {
-    if (this.#caller.isGone) return Promise.reject(new CallerGone());
+    if (this.#caller.signal.aborted) return Promise.reject(new CallerGone());
     return this.#isOver ? Promise.reject(lateStatement()) : this.#ask(statement, values, named, onRow);
   }
 

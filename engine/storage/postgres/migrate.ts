@@ -173,7 +173,6 @@ async function fill(
     size = Math.ceil(Math.min(2 * size, (size * FILL_BATCH_MS) / elapsed));
     // Leave half of the time to client requests.
     await pauseFor(elapsed, watch.caller);
-    if (watch.caller.isGone) throw new CallerGone();
   }
 }
 
@@ -292,7 +291,6 @@ async function withLocks<T>(
       );
     if (pause === MAX_DDL_BACKOFF_MS) report({ kind: 'waiting', table, holders });
     await pauseFor(pause, caller);
-    if (caller.isGone) throw new CallerGone();
   }
 }
 

@@ -155,7 +155,7 @@ async function repeating<T>(
 
   for (;;) {
     if (conflicts > 0) await delay(Math.random() * MAX_CONFLICT_BACKOFF_MS);
-    if (caller.isGone) throw new CallerGone();
+    if (caller.signal.aborted) throw new CallerGone();
     let connection: PostgresConnection | undefined;
     try {
       connection = await connections.take(caller);

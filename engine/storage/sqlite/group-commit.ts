@@ -93,14 +93,14 @@ export function createGroupCommit(connection: SqliteConnection, refresh: () => v
   let draining: Promise<void> | undefined;
   let closing = false;
   const { pause, writerUntil, isSliceOver } = createSlices(connection);
-  const isWanted = (): boolean => !closing && queue.some(({ caller }) => caller?.isGone !== true);
+  const isWanted = (): boolean => !closing && queue.some(({ caller }) => caller?.signal.aborted !== true);
 
   function write<T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       let result: T;
       let giveBack: (() => void) | undefined;
       const run = async (): Promise<void> => {
-        if (caller?.isGone === true) throw new CallerGone();
+        if (caller?.signal.aborted === true) throw new CallerGone();
         giveBack?.();
         giveBack = caller?.savepoint?.();
         let isOver = false;

@@ -56,7 +56,7 @@ async function carryOut(connection: SqliteConnection, file: string, migration: M
   const { tasks } = migration;
   const found = schemaOf(connection);
   for (const [index, task] of tasks.entries()) {
-    if (caller.isGone) throw new CallerGone();
+    if (caller.signal.aborted) throw new CallerGone();
     explainErrors(task.sql, () =>
       runTask(connection, task, (position, last, rows) =>
         report({ kind: 'doing', task, number: index + 1, of: tasks.length, position, last, rows }),

@@ -1,7 +1,7 @@
 /** Reader processes. Each serves one search at a time; killing the process ends the search. */
 import { fork } from 'node:child_process';
 import { extname, join } from 'node:path';
-import { type Caller, CallerGone } from '../../edge/caller.ts';
+import { type Caller, CallerGone, onGone } from '../../edge/caller.ts';
 import { tooSlow } from '../../problem.ts';
 import { readerOf, type Row, type Snapshot, type Statement, type Values } from '../driver.ts';
 import { unavailable } from '../unavailable.ts';
@@ -44,7 +44,7 @@ export function createReaders(file: string, timeout: number) {
     /** Calls `onPiece` with the JSON of each chunk of a list. */
     snapshot: (caller: Caller, onPiece: OnPiece): Snapshot => {
       const reader = acquire();
-      const stop = caller.onGone(() => reader.kill(new CallerGone()));
+      const stop = onGone(caller, () => reader.kill(new CallerGone()));
       return {
         ...readerOf(async (statement, values, onRow) => {
           const read: Row[] = [];
