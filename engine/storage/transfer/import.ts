@@ -93,11 +93,9 @@ async function importAll(state: Import): Promise<number> {
   const sequences = new Map<string, number>();
   const inserts = createInserts(state);
   const rowOf = createRows(model, dialect, writer);
-  const count = await readLines(state, (line, number) => {
-    if ('sequence' in line)
-      return void sequences.set(line.sequence, Math.max(line.last, sequences.get(line.sequence) ?? 0));
-    const { target, values } = rowOf(line);
-    return inserts.add(target, { values, line: number });
+  const count = await readLines(state, async (line, number) => {
+    if ('sequence' in line) sequences.set(line.sequence, Math.max(line.last, sequences.get(line.sequence) ?? 0));
+    else await inserts.add({ ...rowOf(line), line: number });
   });
   await inserts.end();
   for (const values of seeds) await writer.run(METADATA.addSeed, values);
@@ -130,22 +128,12 @@ function refuse({ faults, intake }: Import, line: number, fault: Fault): void {
   if (faults.length >= intake.mostFaults) throw new LinesRefused(faults);
 }
 
-type OnLine = (line: Line, number: number) => Awaitable<void>;
-
 /** Returns the number of lines after the head. */
-async function readLines(state: Import, onLine: OnLine): Promise<number> {
+async function readLines(state: Import, onLine: (line: Line, number: number) => Promise<void>): Promise<number> {
   const { source, check, progress } = state.intake;
   let head: Head | undefined;
   let number = 0;
   let count = 0;
-
-  function read(text: LineText): Awaitable<void> {
-    if (typeof text !== 'string') return refuse(state, number, text);
-    const checked = check(text);
-    if ('faults' in checked) return checked.faults.forEach((fault) => refuse(state, number, fault));
-    return onLine(checked.line, number);
-  }
-
   for await (const texts of source()) {
     for (const text of texts) {
       number += 1;
@@ -155,8 +143,9 @@ async function readLines(state: Import, onLine: OnLine): Promise<number> {
         continue;
       }
       count += 1;
-      const busy = read(text);
-      if (busy instanceof Promise) await busy;
+      const checked = typeof text === 'string' ? check(text) : { faults: [text] };
+      if ('line' in checked) await onLine(checked.line, number);
+      else for (const fault of checked.faults) refuse(state, number, fault);
     }
     progress(count, head?.lines ?? count);
   }
@@ -188,94 +177,67 @@ const MAX_BATCH_CHARS = 1024 * 1024;
 const SAVEPOINT: Statement = { sql: 'savepoint batch' };
 const ROLL_BACK: Statement = { sql: 'rollback to batch' };
 
+interface Target {
+  /** Binds the columns. Skips a row that breaks a unique constraint. */
+  readonly one: Statement;
+  /** Binds `rowsJson`, and skips such rows. Undefined if it is not faster. */
+  readonly many: Statement | undefined;
+  readonly conflict: (values: Values) => Awaitable<Fault>;
+}
+
 interface Row {
+  readonly target: Target;
   readonly values: Values;
   readonly line: number;
 }
 
-interface Batch {
-  readonly target: Target;
-  readonly many: Statement;
-  /** By key: the keys of inserted rows reveal the rows left out. */
-  readonly rows: Map<string, Row>;
-  length: number;
-}
-
-const keyOf = (values: Values): string => values.join(' ');
-
 /** Inserts rows in batches, each sent while the next one is read. */
 function createInserts(state: Import) {
   const { writer } = state;
-  let next: Batch | undefined;
+  let batch: Row[] = [];
+  let length = 0;
   let sent: Promise<void> = Promise.resolve();
 
-  async function insertSingly({ one, conflict }: Target, { values, line }: Row): Promise<void> {
+  async function insert({ target, values, line }: Row): Promise<void> {
     state.current = line;
-    const { changes } = await writer.run(one, values);
-    if (changes === 0) refuse(state, line, await conflict(values));
+    const { changes } = await writer.run(target.one, values);
+    if (changes === 0) refuse(state, line, await target.conflict(values));
     state.current = undefined;
   }
 
-  /** Most rows only join a batch, which needs no promise. */
-  function addToBatch(target: Target, many: Statement, row: Row): Awaitable<void> {
-    const key = keyOf(row.values.slice(0, target.keys));
-    if (next && (target !== next.target || next.rows.has(key)))
-      return sendBatch().then(() => addToBatch(target, many, row));
-    const batch = (next ??= { target, many, rows: new Map(), length: 0 });
-    batch.rows.set(key, row);
-    for (const value of row.values) batch.length += typeof value === 'string' ? value.length : 8;
-    return batch.rows.size >= MAX_BATCH_ROWS || batch.length >= MAX_BATCH_CHARS ? sendBatch() : undefined;
+  /** Neither an error nor the number of changes names the row, so the rows are sent again one by one. */
+  async function insertAll(rows: readonly Row[]): Promise<void> {
+    const many = rows[0]?.target.many;
+    if (many) {
+      await writer.run(SAVEPOINT, []);
+      const json = rowsJson(rows.map(({ values }) => values));
+      const { changes } = await Promise.resolve(writer.run(many, [json])).catch(() => ({ changes: 0 }));
+      if (changes === rows.length) return;
+      await writer.run(ROLL_BACK, []);
+    }
+    for (const row of rows) await insert(row);
   }
 
-  async function sendBatch(): Promise<void> {
-    const batch = next;
-    next = undefined;
+  async function send(): Promise<void> {
+    const rows = batch;
+    [batch, length] = [[], 0];
     await sent;
-    if (!batch) return;
-    sent = send(batch);
+    sent = insertAll(rows);
     sent.catch(() => undefined);
   }
 
-  /** Errors do not name the row, so the rows are sent again one by one. */
-  async function send(batch: Batch): Promise<void> {
-    await writer.run(SAVEPOINT, []);
-    try {
-      return await insert(batch);
-    } catch (error) {
-      if (error instanceof LinesRefused) throw error;
-      await writer.run(ROLL_BACK, []);
-    }
-    for (const row of batch.rows) {
-      state.current = row[1].line;
-      await insert({ ...batch, rows: new Map([row]) });
-    }
-    state.current = undefined;
-  }
-
-  async function insert({ target, many, rows }: Batch): Promise<void> {
-    const inserted = await writer.all(many, [rowsJson([...rows.values()].map(({ values }) => values))]);
-    if (inserted.length === rows.size) return;
-    const taken = new Set(inserted.map(keyOf));
-    for (const [key, { values, line }] of rows) if (!taken.has(key)) refuse(state, line, await target.conflict(values));
-  }
-
   return {
-    add: (target: Target, row: Row): Awaitable<void> =>
-      target.many ? addToBatch(target, target.many, row) : insertSingly(target, row),
+    add: async (row: Row): Promise<void> => {
+      if (batch[0] && batch[0].target !== row.target) await send();
+      batch.push(row);
+      for (const value of row.values) length += typeof value === 'string' ? value.length : 8;
+      if (batch.length >= MAX_BATCH_ROWS || length >= MAX_BATCH_CHARS) await send();
+    },
     end: async (): Promise<void> => {
-      await sendBatch();
+      await send();
       await sent;
     },
   };
-}
-
-interface Target {
-  readonly keys: number;
-  /** Binds the columns. Skips a row that breaks a unique constraint. */
-  readonly one: Statement;
-  /** Binds `rowsJson`. Returns the keys of the inserted rows. Undefined if it is not faster. */
-  readonly many: Statement | undefined;
-  readonly conflict: (values: Values) => Awaitable<Fault>;
 }
 
 const textColumn = (name: string): BulkColumn => ({ name, type: 'text' });
@@ -291,13 +253,12 @@ function createRows(model: Model, dialect: Dialect, writer: Writer) {
   const time = new Date();
   const integer = (name: string): BulkColumn => ({ name, type: dialect.integer });
 
-  function createTarget(table: string, columns: readonly BulkColumn[], keys: number, conflict: Target['conflict']) {
+  function createTarget(table: string, columns: readonly BulkColumn[], conflict: Target['conflict']): Target {
     const names = columns.map(({ name }) => quote(name));
     const into = `insert into ${quote(table)} (${names.join(', ')})`;
     const one = { sql: `${into} values (${columns.map(() => '?').join(', ')}) on conflict do nothing` };
     const rows = dialect.rowsOfJson?.(columns);
-    const many = `${into} ${rows} on conflict do nothing returning ${names.slice(0, keys).join(', ')}`;
-    return { keys, one, many: rows === undefined ? undefined : { sql: many }, conflict };
+    return { one, many: rows === undefined ? undefined : { sql: `${into} ${rows} on conflict do nothing` }, conflict };
   }
 
   const twice = (what: string) => (): Fault => ({
@@ -305,24 +266,24 @@ function createRows(model: Model, dialect: Dialect, writer: Writer) {
     code: 'taken',
     message: `This ${what} is in the file twice`,
   });
-  const seeds = createTarget(SEED_TABLE, [textColumn('type'), integer('identifier')], 2, twice('seed'));
-  const keys = createTarget(IDEMPOTENCY_TABLE, KEY_COLUMNS, 2, twice('key'));
+  const seeds = createTarget(SEED_TABLE, [textColumn('type'), integer('identifier')], twice('seed'));
+  const keys = createTarget(IDEMPOTENCY_TABLE, KEY_COLUMNS, twice('key'));
   const pairs = new Map(
     model.joinTables.map(({ name, exportName, left, right }) => [
       exportName,
-      createTarget(name, [integer(left.column), integer(right.column)], 2, twice('pair')),
+      createTarget(name, [integer(left.column), integer(right.column)], twice('pair')),
     ]),
   );
   const recordsOf = memoized((type: RecordType) => {
     const columns = columnsOf(type, dialect.name);
     const bulk = columns.map((column) => ({ name: column.name, type: columnSql(column, dialect) }));
-    const target = createTarget(type.table, [integer(type.identifier.column), ...bulk], 1, (values) =>
+    const target = createTarget(type.table, [integer(type.identifier.column), ...bulk], (values) =>
       conflictOf(tables.of(type), values, dialect, writer),
     );
     return { target, columns };
   });
 
-  return (line: Exclude<Line, SequenceLine>): { readonly target: Target; readonly values: Values } => {
+  return (line: Exclude<Line, SequenceLine>): Omit<Row, 'line'> => {
     if ('pair' in line) return { target: known(pairs.get(line.pair)), values: [line.left, line.right] };
     if ('key' in line) {
       const { identity, key, hash, created, status, identifiers } = line;
