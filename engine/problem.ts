@@ -180,4 +180,8 @@ export class StartError extends Error {
 /** The database is unreachable: a start can wait for it. */
 export class NotYetThere extends StartError {}
 
+/** The error that the others name as their cause. */
+export const innermost = (error: unknown): unknown =>
+  error instanceof Error && error.cause !== undefined ? innermost(error.cause) : error;
+
 export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,5 +1,6 @@
 /** Logs when a database begins to fail as a whole, when what failed works again, and what requests wait for in vain. */
 import type { Log } from '../log.ts';
+import { innermost } from '../problem.ts';
 import { isOutage, isShortage, type Shortage, SHORTAGES } from './unavailable.ts';
 
 export type Purpose = 'read' | 'write' | undefined;
@@ -41,8 +42,4 @@ export function createOutages(database: string, log: Log | undefined, textOf: (e
     },
   };
   return outages;
-}
-
-function innermost(error: unknown): unknown {
-  return error instanceof Error && error.cause !== undefined ? innermost(error.cause) : error;
 }

@@ -7,9 +7,18 @@ import { type Caller, CallerGone, onGone } from '../../edge/caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { tooSlow } from '../../problem.ts';
 import { type BoundStatement, type OnRow, Overtaken, type Row, type Statement, type Values } from '../driver.ts';
-import { lateStatement } from '../unavailable.ts';
+import { lateStatement, outcomeUnknown } from '../unavailable.ts';
 import { numbered, postgresDialect } from './dialect.ts';
-import { abortedBefore, isCancelled, isConnectionLost, isDividedByZero, isSilent, isStale, silent } from './errors.ts';
+import {
+  abortedBefore,
+  isCancelled,
+  isConnectionLost,
+  isDividedByZero,
+  isSilent,
+  isStale,
+  isUnanswered,
+  silent,
+} from './errors.ts';
 import { POSITION } from './replicas.ts';
 import {
   ACQUIRE_TIMEOUT_MS,
@@ -74,7 +83,10 @@ export class PostgresConnection {
 
   /** Runs the statements in one transaction and one round trip. */
   queryAll(all: readonly BoundStatement[]): Promise<readonly Answered[]> {
-    return new Promise((resolve, reject) => this.#send(all, true, undefined, resolve, reject));
+    return new Promise((resolve, reject) => {
+      const refuse = (error: unknown): void => reject(isUnanswered(error) ? outcomeUnknown(error) : error);
+      this.#send(all, true, undefined, resolve, refuse);
+    });
   }
 
   #ask(statement: Statement, values: Values, named: boolean, onRow?: OnRow<Row>): Promise<Answered> {
@@ -155,8 +167,10 @@ export class PostgresConnection {
 
   release(): void {
     this.#stop();
+    const client = this.#client;
+    const isFull = (keptChars.get(client.connection) ?? 0) > MAX_KEPT_CHARS;
     // A late cancellation must not end the statement of another caller.
-    const release = (): void => this.#client.release(this.#isDiscarded || this.#options.outdated.has(this.#client));
+    const release = (): void => client.release(this.#isDiscarded || isFull || this.#options.outdated.has(client));
     if (this.#cancelling) void this.#cancelling.then(release);
     else release();
   }
@@ -243,34 +257,12 @@ function compile(statement: Statement): Compiled {
 }
 
 interface ParsedNames {
-  readonly parsedStatements: Record<string, string>;
+  readonly parsedStatements: Readonly<Record<string, string>>;
   readonly submittedNamedStatements: Record<string, string>;
-  close(statement: { readonly type: 'S'; readonly name: string }): void;
 }
 
-/** The lengths of the statements that a connection keeps, oldest first. */
-const keptBy = new WeakMap<ParsedNames, Map<string, number>>();
-
-function keep(connection: ParsedNames, name: string, text: string): void {
-  connection.submittedNamedStatements[name] = text;
-  const kept = keptBy.get(connection) ?? new Map<string, number>();
-  keptBy.set(connection, kept.set(name, text.length));
-}
-
-/** Closes the oldest statements. Called before a batch: after an error, the server would skip a Close. */
-function closeOldest(connection: ParsedNames): void {
-  const { parsedStatements, submittedNamedStatements } = connection;
-  const kept = keptBy.get(connection) ?? new Map<string, number>();
-  let total = [...kept.values()].reduce((sum, length) => sum + length, 0);
-  for (const [name, length] of kept) {
-    if (total <= MAX_KEPT_CHARS) return;
-    if (name in submittedNamedStatements) continue;
-    if (name in parsedStatements) connection.close({ type: 'S', name });
-    delete parsedStatements[name];
-    kept.delete(name);
-    total -= length;
-  }
-}
+/** Characters of the statements that the server keeps for a connection. */
+const keptChars = new WeakMap<Connection, number>();
 
 const textOf = (value: SqlValue): string | null => (typeof value === 'number' ? String(value) : value);
 
@@ -307,16 +299,16 @@ class RowsQuery extends Query {
     const [first] = this.#all;
     // A portal would hold its snapshot until the transaction ends, blocking index builds.
     if (first?.values.length === 0 && !this.#isNamed) return connection.query(first.statement.sql);
-    const names = connection as Connection & ParsedNames;
-    const isParsed = (name: string): boolean =>
-      name in names.parsedStatements || name in names.submittedNamedStatements;
-    if (this.#isNamed && !this.#all.every(({ statement }) => isParsed(compile(statement).name))) closeOldest(names);
+    const { parsedStatements, submittedNamedStatements } = connection as Connection & ParsedNames;
     for (const { statement, values } of this.#all) {
       const { text, columns, name: known } = compile(statement);
       const name = this.#isNamed ? known : '';
-      if (name === '' || !isParsed(name)) {
+      if (name === '' || !(name in parsedStatements || name in submittedNamedStatements)) {
         connection.parse({ name, text, types: [] }, true);
-        if (name !== '') keep(names, name, text);
+        if (name !== '') {
+          submittedNamedStatements[name] = text;
+          keptChars.set(connection, (keptChars.get(connection) ?? 0) + text.length);
+        }
       }
       connection.bind({ statement: name, values: values.map(textOf) }, true);
       if (columns === undefined) connection.describe({ type: 'P', name: '' }, true);

@@ -215,9 +215,12 @@ const PROBE = {
   query_timeout: ACQUIRE_TIMEOUT_MS,
 };
 
+/** A connection outside of the pools. */
+const clientFor = (url: string): Client => new Client({ ...PROBE, connectionString: url }).on('error', () => undefined);
+
 /** A server shutting down refuses connections but serves its open ones. A full server is not down. */
 async function requireConnectable({ url }: PostgresAddress, onRefused: () => void): Promise<void> {
-  const client = new Client({ ...PROBE, connectionString: url }).on('error', () => undefined);
+  const client = clientFor(url);
   try {
     await client.connect();
   } catch (error) {
@@ -230,23 +233,17 @@ async function requireConnectable({ url }: PostgresAddress, onRefused: () => voi
 
 /** A pooler in transaction mode lets two clients share a server connection. */
 async function refuseTransactionPooler({ url, shown }: PostgresAddress): Promise<void> {
-  const clients: Client[] = [];
-  const connected = async (): Promise<Client> => {
-    const client = new Client({ ...PROBE, connectionString: url });
-    clients.push(client.on('error', () => undefined));
-    await client.connect();
-    return client;
-  };
+  const [first, second] = [clientFor(url), clientFor(url)];
   const backendOf = async (client: Client): Promise<number | undefined> =>
     (await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid;
   try {
-    const first = await connected();
+    await first.connect();
     if ((await backendOf(first)) === (first as Client & { readonly processID: number | null }).processID) return;
-    const second = await connected();
+    await second.connect();
     for (let tries = 0; tries < POOLER_PROBES; tries += 1)
       if ((await backendOf(first)) === (await backendOf(second)))
         throw new StartError(`The database at ${shown} cannot be used like this: ${TRANSACTION_POOLER}`);
   } finally {
-    for (const client of clients) client.connection.stream.destroy();
+    for (const { connection } of [first, second]) connection.stream.destroy();
   }
 }

@@ -1,5 +1,5 @@
 /** Translates SQLSTATEs to problems. Other errors are bugs of the engine and pass unchanged. */
-import { answerTooLong, Problem, NotYetThere, StartError } from '../../problem.ts';
+import { answerTooLong, innermost, Problem, NotYetThere, StartError } from '../../problem.ts';
 import { ConstraintError, type RulePlace } from '../driver.ts';
 import type { PostgresAddress } from './address.ts';
 import { diskFull, isOutage, missingPrivilege, MissingObject, RefusedByOthers, unavailable } from '../unavailable.ts';
@@ -120,14 +120,13 @@ const SERVER_FULL = /^53300|no more connections allowed/;
 
 export const isFull = (error: unknown): boolean => SERVER_FULL.test(`${codeOf(error)} ${messageOf(error)}`);
 
-const isIn = (error: unknown, states: RegExp): boolean => {
-  const state = sqlStateOf(error);
-  if (state !== '') return states.test(state);
-  return error instanceof Error && error.cause !== undefined && isIn(error.cause, states);
-};
-
 /** Retrying is useless: the cause is no lock, limit or lost connection. */
-export const isFinal = (error: unknown): boolean => isIn(error, /^(?!08|25|40|53|55|57|58)/);
+export function isFinal(error: unknown): boolean {
+  const state = sqlStateOf(innermost(error));
+  return state !== '' && !/^(08|25|40|53|55|57|58)/.test(state);
+}
+
+export const isLockTimeout = (error: unknown): boolean => /^(55P03|57014)/.test(codeOf(innermost(error)));
 
 export const postgresReasonOf = (error: unknown): string => messageOf(error) || codeOf(error) || String(error);
 
@@ -136,7 +135,7 @@ const SAFE_CLASSES = /^(08|25|2B|3F|40|42|53|54|55|57|58)/;
 
 /** The database's message for operators, without record values. */
 export function stateOf(error: unknown): string {
-  const source = error instanceof Error && error.cause !== undefined ? error.cause : error;
+  const source = innermost(error);
   const code = sqlStateOf(source);
   if (code === '') return postgresReasonOf(source);
   const detail = code.startsWith('2B') ? `: ${textOf(source, 'detail')}` : '';
@@ -182,7 +181,7 @@ export const hintOf = (error: unknown): string | undefined =>
 
 export function startFault({ shown }: PostgresAddress, fault: unknown): StartError {
   if (fault instanceof StartError) return fault;
-  const error = fault instanceof Problem ? fault.cause : fault;
+  const error = innermost(fault);
   const [state, hint] = [sqlStateOf(error), hintOf(error)];
   const why = `${state === '' ? '' : ` (SQLSTATE ${state})`}: ${postgresReasonOf(error)}${hint === undefined ? '' : `. What helps: ${hint}`}`;
   return isNotYetThere(error)

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { type Caller, CallerGone, pauseFor } from '../../edge/caller.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
-import { Problem, StartError } from '../../problem.ts';
+import { innermost, Problem, StartError } from '../../problem.ts';
 import {
   type Reader,
   type Values,
@@ -15,7 +15,7 @@ import {
 import { type Task, taskKinds } from '../migrate/task.ts';
 import { METADATA } from '../tables.ts';
 import { postgresDialect } from './dialect.ts';
-import { hintOf, isFinal, stateOf, translate } from './errors.ts';
+import { hintOf, isFinal, isLockTimeout, stateOf, translate } from './errors.ts';
 import type { Connections } from './pool.ts';
 import { autocommit, writeIn } from './transaction.ts';
 import {
@@ -63,9 +63,7 @@ async function explainErrors(work: (running: (sql: string) => void) => Promise<v
     await work((one) => (sql = one));
   } catch (error) {
     if (error instanceof StartError || error instanceof CallerGone) throw error;
-    // The server's own error is the last cause.
-    let cause = error;
-    while (cause instanceof Error && cause.cause !== undefined) cause = cause.cause;
+    const cause = innermost(error);
     const hint = hintOf(cause);
     const message =
       error instanceof Problem && error.code === 'outcome-unknown'
@@ -292,11 +290,6 @@ async function withLocks<T>(
     if (pause === MAX_DDL_BACKOFF_MS) report({ kind: 'waiting', table, holders });
     await pauseFor(pause, caller);
   }
-}
-
-function isLockTimeout(error: unknown): boolean {
-  if (typeof error !== 'object' || error === null) return false;
-  return ['55P03', '57014'].includes(String(Reflect.get(error, 'code'))) || isLockTimeout(Reflect.get(error, 'cause'));
 }
 
 const HOLDERS = {

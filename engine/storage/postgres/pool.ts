@@ -17,18 +17,6 @@ import {
   RETRY_INTERVAL_MS,
 } from './tuning.ts';
 
-export interface Connections {
-  take(caller?: Caller): Promise<PostgresConnection>;
-  /** Replaces the open connections, whose server accepts no more writes or shuts down. */
-  renew(): Promise<void>;
-  /** Breaks the open connections, so that their requests continue on another server. */
-  cut(): void;
-  /** Adds time limits to BEGIN if connections keep no settings. */
-  opening(begin: string): string;
-  usage(): PoolUsage;
-  close(): Promise<void>;
-}
-
 /** Limits in milliseconds, 0 for none: statement, idle in transaction, lock wait. */
 interface TimeLimits {
   readonly statement: number;
@@ -37,6 +25,8 @@ interface TimeLimits {
 }
 
 export const NO_LIMITS: TimeLimits = { statement: 0, idle: 0, lock: 0 };
+
+export type Connections = ReturnType<typeof createConnections>;
 
 export function createConnections(
   {
@@ -47,7 +37,7 @@ export function createConnections(
   }: Pick<PostgresAddress, 'url' | 'pool' | 'prepared'> & Pick<DriverOptions, 'positions'>,
   limits: TimeLimits,
   onRefused: () => void,
-): Connections {
+) {
   const open = new Set<Client>();
   const outdated = new WeakSet<Client>();
   const options = { prepared, positions, timeout: limits.statement, outdated };
@@ -82,13 +72,14 @@ export function createConnections(
   });
   pool.on('error', () => undefined);
 
+  /** Breaks the open connections, so that their requests continue on another server. */
   function cut(): void {
     for (const client of open) client.connection.stream.destroy();
   }
 
   return {
     // If the server is full, an open connection will become free.
-    take: async (caller = NO_CLIENT) => {
+    take: async (caller: Caller = NO_CLIENT): Promise<PostgresConnection> => {
       for (let end = 0; ;) {
         try {
           const client = await pool.connect();
@@ -102,7 +93,8 @@ export function createConnections(
         }
       }
     },
-    renew: async () => {
+    /** Replaces the open connections, whose server accepts no more writes or shuts down. */
+    renew: async (): Promise<void> => {
       for (const client of open) outdated.add(client);
       while (pool.idleCount > 0)
         await pool.connect().then(
@@ -111,14 +103,15 @@ export function createConnections(
         );
     },
     cut,
-    opening: (begin) => {
+    /** Adds time limits to BEGIN if connections keep no settings. */
+    opening: (begin: string): string => {
       if (prepared) return begin;
       // The transaction's own settings override the limits.
       const [first = begin, ...own] = begin.split('; ');
       return [first, settingsOf(limits, 'local'), ...own].join('; ');
     },
-    usage: () => ({ most: max, used: pool.totalCount - pool.idleCount, idle: pool.idleCount }),
-    close: async () => {
+    usage: (): PoolUsage => ({ most: max, used: pool.totalCount - pool.idleCount, idle: pool.idleCount }),
+    close: async (): Promise<void> => {
       await Promise.race([pool.end(), delay(POOL_END_TIMEOUT_MS)]);
       // `pool.end` cannot end connections to a silent server.
       cut();

@@ -27,7 +27,6 @@ import {
   isReadOnly,
   isRepeatable,
   isSilent,
-  isUnanswered,
   postgresReasonOf,
   translate,
 } from './errors.ts';
@@ -221,7 +220,7 @@ function runSingle(connections: Connections, all: readonly BoundStatement[], cal
       return answers.at(-1)?.rows[0];
     } catch (error) {
       if (isDividedByZero(error)) return undefined;
-      throw isUnanswered(error) ? outcomeUnknown(error) : error;
+      throw error;
     }
   };
   return repeating(attempt, connections, caller);
@@ -240,7 +239,7 @@ async function runBatch(
     await connection.reportPosition(writes.flatMap(({ caller }, index) => (rows[index] ? caller : [])));
     return rows;
   } catch (error) {
-    if (isUnanswered(error)) throw outcomeUnknown(error);
+    if (error instanceof Problem && error.code === 'outcome-unknown') throw error;
     return [];
   } finally {
     connection.release();

@@ -43,8 +43,8 @@ export const REPLICA_POLL_TIMEOUT_MS = 600;
 // Statements.
 
 /**
- * PostgreSQL needs 100 to 200 bytes for each character of a prepared statement, so that each connection keeps up to 50 MB.
- * Clients choose the shapes of reads.
+ * PostgreSQL needs 100 to 200 bytes for each character of a prepared statement, so that each connection keeps up to 50 MB;
+ * then it is closed. Clients choose the shapes of reads.
  */
 export const MAX_KEPT_CHARS = 256 * 1024;
 /** Planning a longer statement takes so long that parsing it hardly matters. */
