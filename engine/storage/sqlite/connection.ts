@@ -139,27 +139,29 @@ const inodeOf = (file: string): number | undefined => statSync(file, { throwIfNo
 const PLACE_CHECK_MS = 5;
 
 /**
- * Returns whether the file and its log are where they were opened. A removed, moved or replaced file would still accept
+ * Throws unless the file and its log are where they were opened. A removed, moved or replaced file would still accept
  * writes, but no other process, and no later one, would see them.
  */
-export function watchPlace(file: string): () => boolean {
+export function watchPlace(file: string): () => void {
   const real = realpathSync(file);
   const inodes = (): string => [file, `${real}-wal`, `${real}-shm`].map(inodeOf).join();
   const atStart = inodes();
-  return () => inodes() === atStart;
+  return () => {
+    if (inodes() !== atStart) throw unavailable('moved');
+  };
 }
 
 const VERSION: Statement = { sql: 'pragma data_version' };
 
 /** Reads of one event-loop turn share a snapshot: beginning and ending it costs as much as reading a record. */
-export function createTurnReader(connection: SqliteConnection, isInPlace: () => boolean) {
+export function createTurnReader(connection: SqliteConnection, checkPlace: () => void) {
   let open = false;
   let version: unknown;
   let checkedAt = -Infinity;
 
   function requirePlace(): void {
     if (performance.now() - checkedAt < PLACE_CHECK_MS) return;
-    if (!isInPlace()) throw unavailable('moved');
+    checkPlace();
     checkedAt = performance.now();
   }
 

@@ -23,7 +23,7 @@ import {
 } from './connection.ts';
 import { sqliteDialect } from './dialect.ts';
 import { createGroupCommit } from './group-commit.ts';
-import { define, migrate, dryRun, waitingForFile } from './migrate.ts';
+import { dryRun, migrate } from './migrate.ts';
 import { createReaders } from './readers.ts';
 import {
   BUSY_TIMEOUT_MS,
@@ -47,20 +47,11 @@ export function openSqlite(
   const writer = openForWriting(file);
   const lock = serves ? lockService(file) : undefined;
   const readings = openForReading(file, writer);
-  const isInPlace = watchPlace(file);
-  const reader = createTurnReader(readings, isInPlace);
+  const checkPlace = watchPlace(file);
+  const reader = createTurnReader(readings, checkPlace);
   const readers = createReaders(file, statementTimeout);
   const lightLists = new Set<Snapshot>();
-  const commits = createGroupCommit(writer, reader.refresh, isInPlace);
-
-  const afterReads = async <T>(work: () => Awaitable<T>): Promise<T> => {
-    reader.refresh();
-    try {
-      return await work();
-    } finally {
-      reader.refresh();
-    }
-  };
+  const commits = createGroupCommit(writer, reader.refresh, checkPlace);
 
   return {
     dialect: sqliteDialect,
@@ -77,11 +68,17 @@ export function openSqlite(
     read: (work) => work(reader),
     preview: (work) => work(reader),
     write: commits.write,
-    define: (statements) => afterReads(() => define(writer, statements)),
+    define: (statements) =>
+      commits.write(async (own) => {
+        for (const sql of statements) await own.run({ sql }, []);
+      }),
     // The first process that defines tables locks the file.
     exclusively: async (work) => work(),
     existing: () => reader.column(EXISTING_NAMES, []),
-    migrate: (migration) => afterReads(() => migrate(file, migration)),
+    migrate: (migration) => {
+      reader.refresh();
+      return migrate(file, migration).finally(reader.refresh);
+    },
     finishMigration: async () => undefined,
     abandonMigration: async () => false,
     dryRun: (migration) => dryRun(readings, migration),
@@ -169,9 +166,8 @@ function lockService(file: string): SqliteConnection {
 
 function openForReading(file: string, writer: SqliteConnection): SqliteConnection {
   try {
-    waitingForFile(writer, 'pragma journal_mode = wal');
     writer.execute(
-      `pragma synchronous = full; pragma journal_size_limit = ${WAL_LIMIT_BYTES}; pragma foreign_keys = on; pragma trusted_schema = off; pragma cell_size_check = on; select 1 from sqlite_schema`,
+      `pragma busy_timeout = ${BUSY_TIMEOUT_MS}; pragma journal_mode = wal; pragma busy_timeout = 0; pragma synchronous = full; pragma journal_size_limit = ${WAL_LIMIT_BYTES}; pragma foreign_keys = on; pragma trusted_schema = off; pragma cell_size_check = on; select 1 from sqlite_schema`,
     );
     return connect(file, true);
   } catch (error) {

@@ -6,7 +6,7 @@ import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promi
 import { type Caller, CallerGone } from '../../edge/caller.ts';
 import { Problem } from '../../problem.ts';
 import type { Around, Awaitable, Statement, Writer } from '../driver.ts';
-import { lateStatement, outcomeUnknown, unavailable } from '../unavailable.ts';
+import { lateStatement } from '../unavailable.ts';
 import { COMMIT, rollBack, ROLLBACK, type SqliteConnection } from './connection.ts';
 import { BUSY_RETRY_MS, BUSY_TIMEOUT_MS, MAX_GROUP_MS, MAX_GROUP_WRITES, WRITE_SLICE_MS } from './tuning.ts';
 
@@ -87,7 +87,7 @@ async function begin(command: SqliteConnection['command'], isWanted: () => boole
 }
 
 /** `refresh` ends the read snapshot: before a transaction, for checkpoints; after it, so that reads see its writes. */
-export function createGroupCommit(connection: SqliteConnection, refresh: () => void, isInPlace: () => boolean) {
+export function createGroupCommit(connection: SqliteConnection, refresh: () => void, checkPlace: () => void) {
   const { database, command } = connection;
   const queue: QueuedWrite[] = [];
   let draining: Promise<void> | undefined;
@@ -130,15 +130,14 @@ export function createGroupCommit(connection: SqliteConnection, refresh: () => v
       // A transaction that failed to roll back must not be committed with these writes.
       if (database.inTransaction) command(ROLLBACK);
       refresh();
-      if (!isInPlace()) throw unavailable('moved');
       await runGroup(group);
       if (isSliceOver()) await pause();
+      checkPlace();
       if (database.inTransaction) command(COMMIT);
       refresh();
-      if (!isInPlace()) throw outcomeUnknown(unavailable('moved'));
     } catch (error) {
       rollBack(connection);
-      for (const job of group.length > 0 ? group : queue.splice(0)) job.reject(job.failure?.error ?? error);
+      for (const job of group.length > 0 ? group : queue.splice(0)) job.reject(error);
       return;
     }
     for (const { failure, resolve, reject } of group) {

@@ -4,31 +4,11 @@ import { CallerGone } from '../../edge/caller.ts';
 import { Problem, reasonOf, StartError } from '../../problem.ts';
 import type { Task } from '../migrate/task.ts';
 import { backUp, timestamped } from './backup.ts';
-import { connect, rollBack, type SqliteConnection } from './connection.ts';
+import { connect, type SqliteConnection } from './connection.ts';
 import { sqliteDialect } from './dialect.ts';
 import { BUSY_TIMEOUT_MS, FILL_BATCH_ROWS } from './tuning.ts';
 
 const MAX_SHOWN = 10;
-
-export function define(connection: SqliteConnection, statements: readonly string[]): void {
-  waitingForFile(connection, 'begin immediate');
-  try {
-    for (const sql of statements) connection.execute(sql);
-    connection.execute('commit');
-  } catch (error) {
-    rollBack(connection);
-    throw error;
-  }
-}
-
-export function waitingForFile(connection: SqliteConnection, sql: string): void {
-  connection.execute(`pragma busy_timeout = ${BUSY_TIMEOUT_MS}`);
-  try {
-    connection.execute(sql);
-  } finally {
-    connection.execute('pragma busy_timeout = 0');
-  }
-}
 
 export async function migrate(file: string, migration: Migration): Promise<string | undefined> {
   const connection = connect(file, false);

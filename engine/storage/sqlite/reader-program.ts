@@ -19,16 +19,16 @@ import {
   WAL_LIMIT_BYTES,
 } from './tuning.ts';
 
-/** Starts a statement, continues it, or ends the snapshot, which starts with the first statement. */
-export type Question = { readonly sql: string; readonly values: Values } | 'more' | 'end';
+/** Starts a statement, or continues it. The first statement starts a snapshot, until the message `end`. */
+export type Question = { readonly sql: string; readonly values: Values } | 'more';
 
 export interface Piece {
   readonly rows: readonly Row[];
   readonly isLast: boolean;
 }
 
-/** After `ready`, one reply to each question, in order. An error loses its class on the way, but keeps its code. */
-export type Reply = 'ready' | Piece | { readonly failure: { readonly message: string; readonly code: string } };
+/** After a first message, one reply to each question. An error loses its class on the way, but keeps its code. */
+export type Reply = Piece | { readonly failure: { readonly message: string; readonly code: string } };
 
 const [, , file = ''] = process.argv;
 
@@ -72,9 +72,7 @@ function piece(): Piece {
 
 function answerTo(question: Question): Piece {
   if (question === 'more') return piece();
-  rows?.return?.();
-  rows = undefined;
-  if (question === 'end') return endSnapshot();
+  endRows();
   const { database, command, iterate } = connection();
   if (!database.inTransaction) command(BEGIN);
   const { sql, values } = question;
@@ -85,7 +83,13 @@ function answerTo(question: Question): Piece {
   return piece();
 }
 
-function endSnapshot(): Piece {
+function endRows(): void {
+  rows?.return?.();
+  rows = undefined;
+}
+
+function endSnapshot(): void {
+  endRows();
   try {
     if (opened?.database.inTransaction === true) opened.command(COMMIT);
   } catch {
@@ -93,7 +97,6 @@ function endSnapshot(): Piece {
     process.exit(1);
   }
   copyLog();
-  return { rows: [], isLast: true };
 }
 
 /** Copies a log that this snapshot has held back, so that the next commit need not copy it all. */
@@ -118,7 +121,7 @@ function reply(question: Question): Reply {
 }
 
 /** Without a callback, `send` would throw if the service was killed. */
-const send = (message: Reply): void => void process.send?.(message, () => undefined);
+const send = (message: Reply | 'ready'): void => void process.send?.(message, () => undefined);
 
 // However the service ends, the pipe closes. A thread watches it while a statement runs here.
 const WATCH = `new (require('node:net').Socket)({ fd: 4 })
@@ -128,5 +131,5 @@ new Worker(WATCH, { eval: true, execArgv: [] }).unref();
 process.title = 'records reader';
 // Signals to the process group: the service ends its readers.
 ignoreSignals([...STOP_SIGNALS, 'SIGUSR1']);
-process.on('message', (question: Question) => send(reply(question)));
+process.on('message', (message: Question | 'end') => (message === 'end' ? endSnapshot() : send(reply(message))));
 send('ready');

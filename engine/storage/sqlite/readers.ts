@@ -66,7 +66,7 @@ export function createReaders(file: string, timeout: number) {
           stop();
           // No caller needs the rows still being read.
           if (reader.isBusy()) reader.kill(new CallerGone());
-          else reader.ask('end').catch(() => undefined);
+          else reader.end();
           release(reader);
         },
       };
@@ -91,7 +91,7 @@ async function* pieces({ ask }: ReaderProcess, { sql }: Statement, values: Value
 
 type ReaderProcess = ReturnType<typeof startReader>;
 
-interface PendingAnswer {
+interface OpenQuestion {
   readonly resolve: (piece: Piece) => void;
   readonly reject: (error: unknown) => void;
   timer?: NodeJS.Timeout;
@@ -111,8 +111,8 @@ function startReader(file: string, timeout: number, onEnd: () => void) {
     serialization: 'advanced',
     stdio: ['ignore', 'ignore', 'ignore', 'ipc', 'pipe'],
   });
-  const waiting: PendingAnswer[] = [];
-  let ready = false;
+  let open: OpenQuestion | undefined;
+  let isReady = false;
   let gone: Error | undefined;
 
   /** An idle reader must not keep the service running. */
@@ -122,39 +122,41 @@ function startReader(file: string, timeout: number, onEnd: () => void) {
   }
 
   /** The timeout excludes the process's start. */
-  function limit(one: PendingAnswer): void {
-    if (ready && timeout !== Infinity) one.timer = setTimeout(() => kill(tooSlow(timeout)), timeout);
+  function limit(): void {
+    if (open && isReady && timeout !== Infinity) open.timer = setTimeout(() => kill(tooSlow(timeout)), timeout);
+  }
+
+  function closeQuestion(): OpenQuestion | undefined {
+    const closed = open;
+    open = undefined;
+    clearTimeout(closed?.timer);
+    setBusy(false);
+    return closed;
   }
 
   function settle(reply: Reply): void {
-    if (reply === 'ready') {
-      ready = true;
-      for (const one of waiting) limit(one);
-      return;
-    }
-    const asker = waiting.shift();
-    clearTimeout(asker?.timer);
-    if (waiting.length === 0) setBusy(false);
+    const asked = closeQuestion();
     if ('failure' in reply)
-      asker?.reject(translate(Object.assign(new Error(reply.failure.message), reply.failure), file));
-    else asker?.resolve(reply);
+      asked?.reject(translate(Object.assign(new Error(reply.failure.message), reply.failure), file));
+    else asked?.resolve(reply);
   }
 
-  /** Open questions fail with the reason. */
+  /** An open question fails with the reason. */
   function kill(reason: Error = unavailable('stopping')): void {
     if (gone) return;
     gone = reason;
     child.kill('SIGKILL');
-    setBusy(false);
     onEnd();
-    for (const { reject, timer } of waiting.splice(0)) {
-      clearTimeout(timer);
-      reject(reason);
-    }
+    closeQuestion()?.reject(reason);
   }
 
+  const send = (question: Question | 'end'): void => void child.send(question, (error) => error && failed(error));
   const failed = (cause: unknown): void => kill(unavailable('cutOff', cause));
-  child.on('message', (reply) => settle(reply as Reply));
+  child.once('message', () => {
+    isReady = true;
+    limit();
+    child.on('message', (reply) => settle(reply as Reply));
+  });
   child.on('error', failed);
   child.on('exit', (code, signal) => failed(new Error(`a reader process ended: ${signal ?? code}`)));
   // A socket, though not by its type; missing if no process could start.
@@ -162,18 +164,20 @@ function startReader(file: string, timeout: number, onEnd: () => void) {
   if (lifeline && 'unref' in lifeline && typeof lifeline.unref === 'function') lifeline.unref();
   setBusy(false);
   return {
+    /** One question at a time. */
     ask: (question: Question) =>
       new Promise<Piece>((resolve, reject) => {
         if (gone) return reject(gone);
+        open = { resolve, reject };
         setBusy(true);
-        const one: PendingAnswer = { resolve, reject };
-        waiting.push(one);
-        limit(one);
+        limit();
         // No process could start: its event comes later.
-        if (!child.connected) return failed(new Error('a reader process cannot be started'));
-        child.send(question, (error) => error && failed(error));
+        if (child.connected) send(question);
+        else failed(new Error('a reader process cannot be started'));
       }),
+    /** Ends the snapshot. */
+    end: (): void => send('end'),
     kill,
-    isBusy: (): boolean => waiting.length > 0,
+    isBusy: (): boolean => open !== undefined,
   };
 }
