@@ -21,7 +21,7 @@ interface Advice {
   readonly milliseconds?: number;
 }
 
-export const advise = command(USAGE, { json: BOOLEAN }, 1, async ({ json }, [file], { schemaDirectory }) => {
+export const advise = command(USAGE, { json: BOOLEAN }, ['[LOG]'], async ({ json }, [file], { schemaDirectory }) => {
   const all = together(await readLog(file), readModel(schemaDirectory));
   print(json ? JSON.stringify(all, null, 2) : format(all));
   return all.length === 0 ? 0 : 2;

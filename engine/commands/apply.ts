@@ -35,7 +35,7 @@ const PLAN =
 export const plan = command(
   PLAN,
   { allow: ALLOW, back: BOOLEAN, sql: BOOLEAN, json: BOOLEAN },
-  0,
+  [],
   async ({ allow = [], back = false, sql = false, json }, _, { schemaDirectory, databaseUrl }) => {
     const looked = await look(readModel(schemaDirectory), databaseAt(databaseUrl), new Set(allow), back);
     const { history, steps, drift, others, unused } = looked;
@@ -97,7 +97,7 @@ const APPLY =
 export const apply = command(
   APPLY,
   { allow: ALLOW, back: BOOLEAN, json: BOOLEAN },
-  0,
+  [],
   async ({ allow = [], back = false, json = false }, _, { schemaDirectory, databaseUrl }) => {
     const model = readModel(schemaDirectory);
     const driver = await databaseAt(databaseUrl).open();

@@ -10,8 +10,7 @@ import { BOOLEAN, command, databaseFile, withDatabase } from './command.ts';
 const BACKUP =
   'records backup FILE [--force]: copies the database of DATABASE_URL to FILE, and verifies the copy; --force overwrites an existing file';
 
-export const backup = command(BACKUP, { force: BOOLEAN }, 1, async ({ force = false }, [to], settings) => {
-  if (to === undefined) throw new StartError(BACKUP);
+export const backup = command(BACKUP, { force: BOOLEAN }, ['FILE'], async ({ force = false }, [to], settings) => {
   const file = sqliteFile(settings, `pg_dump --format=custom --file=${to} DATABASE_URL`);
   const { rows, tables, foreign } = await backUp(file, to, force);
   print(`${to}: ${rows} rows in ${tables} tables, verified`);
@@ -29,8 +28,7 @@ function sqliteFile(settings: Settings, instead: string): string {
 const RESTORE =
   'records restore FILE [--force]: verifies FILE, and replaces the database with a copy of it; --force accepts a file that does not fit the descriptors, or holds what the engine did not create';
 
-export const restoreBackup = command(RESTORE, { force: BOOLEAN }, 1, async ({ force }, [from], settings) => {
-  if (from === undefined) throw new StartError(RESTORE);
+export const restoreBackup = command(RESTORE, { force: BOOLEAN }, ['FILE'], async ({ force }, [from], settings) => {
   const file = sqliteFile(
     settings,
     `pg_restore --clean --if-exists --single-transaction --dbname=DATABASE_URL ${from}`,

@@ -73,19 +73,25 @@ type Known = NonNullable<ParseArgsConfig['options']>;
 
 type Values<O extends Known> = ReturnType<typeof parse<O>>['values'];
 
-/** `words`: the maximum number of arguments besides options. */
-export const command = <const O extends Known>(
+type Words<W extends readonly string[]> = {
+  [I in keyof W]: W[I] extends `[${string}]` ? string | undefined : string;
+};
+
+/** `words`: the arguments besides options; those in brackets can be left out. */
+export const command = <const O extends Known, const W extends readonly string[]>(
   usage: string,
   options: O,
-  words: number,
-  run: (values: Values<O>, positionals: readonly string[], settings: Settings) => Promise<number>,
+  words: W,
+  run: (values: Values<O>, given: Words<W>, settings: Settings) => Promise<number>,
 ): Command => ({
   usage,
   run: async (args) => {
     const { values, positionals } = parse(args, options, usage);
-    if (positionals.length > words)
-      throw new StartError(`"${positionals[words] ?? ''}" is one argument too many\n${usage}`);
-    return run(values, positionals, readSettings(process.env));
+    const { [words.length]: more } = positionals;
+    if (more !== undefined) throw new StartError(`"${more}" is one argument too many\n${usage}`);
+    const missing = words.find((word, at) => positionals[at] === undefined && !word.startsWith('['));
+    if (missing !== undefined) throw new StartError(`${missing} is missing\n${usage}`);
+    return run(values, positionals as readonly string[] as Words<W>, readSettings(process.env));
   },
 });
 

@@ -1,34 +1,120 @@
 /** `delete` deletes a record and its cascade in short transactions. */
-import { StartError } from '../problem.ts';
-import { planFor } from '../storage/migrate/apply.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Model, RecordType } from '../model/model.ts';
+import { Problem, StartError } from '../problem.ts';
 import { print } from '../process.ts';
+import { ConstraintError, type Driver, type Writer } from '../storage/driver.ts';
+import { cutWithin, goingIn, removeLevel } from '../storage/write/apply.ts';
+import { type Below, type Refusal, TOO_DEEP, walkCascade } from '../storage/write/cascade.ts';
+import { createSession, onlyReading, UNLIMITED_ROWS, type WriteSession } from '../storage/write/session.ts';
+import { createTables } from '../storage/write/tables.ts';
+import { createStamp, stampValues } from '../storage/columns.ts';
+import { planFor } from '../storage/migrate/apply.ts';
 import { BOOLEAN, command, createProgress, typeNamed, withDatabase } from './command.ts';
-import { deleteTree } from './delete-tree.ts';
 
 const USAGE =
   'records delete TYPE ID --chunked: deletes a record and everything that goes with it, in short transactions; if interrupted, run it again';
 
 const LINKING: ReadonlySet<string> = new Set(['drop-type', 'drop-relation']);
 
-export const remove = command(USAGE, { chunked: BOOLEAN }, 2, async ({ chunked }, [name = '', text = ''], settings) => {
-  const identifier = Number(text);
-  if (!/^[1-9]\d*$/.test(text) || !Number.isSafeInteger(identifier))
-    throw new StartError(`"${text}" is not an identifier; expected an integer of 1 or more\n${USAGE}`);
-  if (chunked !== true)
-    throw new StartError(
-      `--chunked is missing; to delete a record in one transaction, send DELETE to its path\n${USAGE}`,
-    );
-  const { found, rows } = await withDatabase(settings, async (own, driver) => {
-    typeNamed(own, name);
-    const { steps, kept, model } = await planFor(own, driver);
-    if (steps.length > 0 || kept.some(({ code }) => LINKING.has(code)))
-      throw new StartError('The tables do not match the descriptors; see `records plan`. Nothing was deleted.');
-    let count = 0;
-    const report = createProgress();
-    const progress = (more: number): void => report((count += more));
-    return { found: await deleteTree(model, driver, typeNamed(model, name), identifier, progress), rows: count };
+export const remove = command(
+  USAGE,
+  { chunked: BOOLEAN },
+  ['TYPE', 'ID'],
+  async ({ chunked }, [name, text], settings) => {
+    const identifier = Number(text);
+    if (!/^[1-9]\d*$/.test(text) || !Number.isSafeInteger(identifier))
+      throw new StartError(`"${text}" is not an identifier; expected an integer of 1 or more\n${USAGE}`);
+    if (chunked !== true)
+      throw new StartError(
+        `--chunked is missing; to delete a record in one transaction, send DELETE to its path\n${USAGE}`,
+      );
+    const { found, rows } = await withDatabase(settings, async (own, driver) => {
+      typeNamed(own, name);
+      const { steps, kept, model } = await planFor(own, driver);
+      if (steps.length > 0 || kept.some(({ code }) => LINKING.has(code)))
+        throw new StartError('The tables do not match the descriptors; see `records plan`. Nothing was deleted.');
+      let count = 0;
+      const report = createProgress();
+      const progress = (more: number): void => report((count += more));
+      return { found: await deleteTree(model, driver, typeNamed(model, name), identifier, progress), rows: count };
+    });
+    if (!found) throw new StartError(`There is no ${name} ${identifier}; nothing was deleted`);
+    print(`Deleted ${name} ${identifier}: ${rows} rows were deleted or unlinked`);
+    return 0;
+  },
+);
+
+const CHUNK = 1000;
+/** Minimum milliseconds between transactions. */
+const PAUSE = 5;
+
+/**
+ * Deletes a record and its cascade in short transactions, children before parents. It can be stopped and rerun. If a record
+ * outside the tree refers into it, nothing is deleted, unless that record was added meanwhile.
+ */
+export async function deleteTree(
+  model: Model,
+  driver: Driver,
+  type: RecordType,
+  identifier: number,
+  onRows: (rows: number) => void,
+): Promise<boolean> {
+  const { dialect } = driver;
+  const tables = createTables(dialect, () => model);
+  const unlocked = createTables({ ...dialect, locks: false }, () => model);
+  const stamp = createStamp(undefined, null);
+  const sessionOf = (writer: Writer, using = tables): WriteSession =>
+    createSession({ writer, tables: using, dialect: dialect.name, stamp });
+  if ((await driver.get(tables.of(type).load, [identifier])) === undefined) return false;
+  const root = { type, identifiers: [identifier], pointer: '' };
+  const reading = sessionOf(onlyReading(driver), unlocked);
+  const refusal: Refusal = () => new Problem('too-many-rows', TOO_DEEP);
+  const walk = walkCascade(reading, [root], UNLIMITED_ROWS, refusal);
+  const { levels, unlinked, pairs } = await walk.catch((error: unknown) => {
+    const [fault] = error instanceof Problem ? error.errors : [];
+    throw fault ? new StartError(`${fault.message}, and does not go with it: delete it first, or unlink it`) : error;
   });
-  if (!found) throw new StartError(`There is no ${name} ${identifier}; nothing was deleted`);
-  print(`Deleted ${name} ${identifier}: ${rows} rows were deleted or unlinked`);
-  return 0;
-});
+
+  async function step<T>(
+    all: readonly T[],
+    work: (session: WriteSession, chunk: readonly T[]) => Promise<{ readonly changes: number }>,
+  ): Promise<void> {
+    for (let from = 0; from < all.length; from += CHUNK) {
+      const began = performance.now();
+      const { changes } = await driver.write((writer) => work(sessionOf(writer), all.slice(from, from + CHUNK)));
+      onRows(changes);
+      // SQLite's write lock is not fair: the pause lets other processes write.
+      if (!dialect.locks && changes > 0) await delay(Math.max(PAUSE, performance.now() - began));
+    }
+  }
+
+  /** Omits records that another write has moved since the walk. */
+  async function stillBelow(writer: Writer, below: RecordType, some: readonly number[], via: Below): Promise<number[]> {
+    const rows = await writer.all(tables.of(below).linksIn(via.column).rows, [JSON.stringify(some)]);
+    return rows.filter(([, parent]) => via.parents.has(Number(parent))).map(([id]) => Number(id));
+  }
+
+  for (const { table, pairs: lost } of pairs)
+    await step(lost, async ({ writer }, some) => writer.run(tables.rows(table).remove, [JSON.stringify(some)]));
+  for (const { type: below, reference, identifiers, via } of unlinked)
+    await step(identifiers, async (session, some) => {
+      const still = JSON.stringify(await stillBelow(session.writer, below, some, via));
+      const { filled, linksIn } = session.tables.of(below);
+      return session.writer.run(linksIn(reference.column).cut, [...stampValues(session, filled), still]);
+    });
+  const going = goingIn(levels);
+  try {
+    for (const { type: below, identifiers, via } of levels.toReversed())
+      await step(identifiers, async (session, some) => {
+        const still = via ? await stillBelow(session.writer, below, some, via) : some;
+        const level = { type: below, identifiers: still };
+        await cutWithin(session, level, going);
+        return removeLevel(session, level);
+      });
+  } catch (error) {
+    if (!(error instanceof ConstraintError)) throw error;
+    throw new StartError('Something refers to a record that would be deleted, and does not go with it');
+  }
+  return true;
+}

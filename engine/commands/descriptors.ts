@@ -5,13 +5,12 @@ import { describeType, mermaidOf } from '../describe/describe.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
 import { type Change, compareModels } from '../diff/diff.ts';
 import type { RecordType } from '../model/model.ts';
-import { StartError } from '../problem.ts';
 import { print } from '../process.ts';
 import { BOOLEAN, command, readModel, typeNamed } from './command.ts';
 
 const CHECK = 'records check [--json]: exits with 0 if there are no errors, otherwise 1';
 
-export const check = command(CHECK, { json: BOOLEAN }, 0, async ({ json = false }, _, { schemaDirectory }) => {
+export const check = command(CHECK, { json: BOOLEAN }, [], async ({ json = false }, _, { schemaDirectory }) => {
   const { schema, diagnostics } = checkSchema(schemaDirectory);
   if (json) print(JSON.stringify(diagnostics, null, 2));
   else if (diagnostics.length > 0) print(formatDiagnostics(diagnostics));
@@ -27,7 +26,7 @@ const DESCRIBE = 'records describe [TYPE] [--json | --diagram]';
 export const describe = command(
   DESCRIBE,
   { json: BOOLEAN, diagram: BOOLEAN },
-  1,
+  ['[TYPE]'],
   async ({ json = false, diagram }, [name], { schemaDirectory }) => {
     const model = readModel(schemaDirectory);
     const types = name === undefined ? [...model.types.values()] : [typeNamed(model, name)];
@@ -47,8 +46,7 @@ function formatTypes(types: readonly RecordType[], json: boolean): string {
 const DIFF = 'records diff OLD_DIR NEW_DIR [--json]: exits with 0 if nothing breaks, 3 if something does, 1 on errors';
 const BREAKING = 3;
 
-export const diff = command(DIFF, { json: BOOLEAN }, 2, async ({ json }, [before, after]) => {
-  if (before === undefined || after === undefined) throw new StartError(`Give two schema directories\n${DIFF}`);
+export const diff = command(DIFF, { json: BOOLEAN }, ['OLD_DIR', 'NEW_DIR'], async ({ json }, [before, after]) => {
   const changes = compareModels(readModel(before), readModel(after));
   print(json ? JSON.stringify(changes, null, 2) : formatChanges(changes));
   return changes.some(({ breaking }) => breaking) ? BREAKING : 0;

@@ -18,7 +18,7 @@ const RETIRE_MS = 10;
 
 const USAGE = 'records dev: serves the records, and reloads the descriptors whenever they are saved';
 
-export const dev = command(USAGE, {}, 0, async (_, __, settings) => {
+export const dev = command(USAGE, {}, [], async (_, __, settings) => {
   const before = stateOf(settings.schemaDirectory);
   const serving = await serveReloading(settings);
   const warn = (): void => {

@@ -23,7 +23,7 @@ const USAGE = `records mcp [--read TYPES] [--write [TYPES]] [--no-migrate]: serv
 const withRights = command(
   USAGE,
   { read: STRING, write: STRING, 'no-migrate': BOOLEAN },
-  0,
+  [],
   async ({ read = '*', write, 'no-migrate': isUnmigrated }, _, given) => {
     const settings = { ...given, migrate: given.migrate && isUnmigrated !== true };
     const rights = { read: parseTypes(read), write: write === undefined ? new Set<string>() : parseTypes(write) };

@@ -39,7 +39,7 @@ const IGNORED = ['node_modules/', 'data/', 'records.env'];
 
 const DEPLOYMENT = ['Dockerfile', 'compose.yaml'];
 
-export const init = command(INIT, {}, 0, async (_, __, { schemaDirectory }) => {
+export const init = command(INIT, {}, [], async (_, __, { schemaDirectory }) => {
   const manifest = readManifest();
   const hasDescriptors = existsSync(schemaDirectory) && findDescriptors(schemaDirectory).length > 0;
   const lines = [
@@ -117,8 +117,7 @@ function writeNew(file: string, text: string): string {
 
 const NEW = 'records new TYPE, for example "records new GiftCard"';
 
-export const create = command(NEW, {}, 1, async (_, [type], { schemaDirectory }) => {
-  if (type === undefined) throw new StartError(NEW);
+export const create = command(NEW, {}, ['TYPE'], async (_, [type], { schemaDirectory }) => {
   const file = writeDescriptor(type, schemaDirectory);
   const faults = checkSchema(schemaDirectory).diagnostics.filter((one) => one.file === file);
   if (faults.length > 0) printError(formatDiagnostics(faults));

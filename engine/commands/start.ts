@@ -12,7 +12,7 @@ const EXIT_DELAY = 100;
 const USAGE =
   'records start [--no-migrate]: serves the records, with settings from the environment; --no-migrate changes no tables, and fails if they do not suit the descriptors';
 
-export const start = command(USAGE, { 'no-migrate': BOOLEAN }, 0, async (values, _, read) => {
+export const start = command(USAGE, { 'no-migrate': BOOLEAN }, [], async (values, _, read) => {
   const settings = { ...read, migrate: read.migrate && values['no-migrate'] !== true };
   if (workerNumber !== undefined) return work(settings);
   return settings.workers === 1 ? alone(settings) : together(settings);

@@ -29,7 +29,7 @@ async function confirmed(question: string): Promise<boolean> {
   return /^y(es)?$/i.test(answer.trim());
 }
 
-export const suite = command(USAGE, OPTIONS, 1, async (options, [url = ''], { schemaDirectory }) => {
+export const suite = command(USAGE, OPTIONS, ['URL'], async (options, [url], { schemaDirectory }) => {
   if (!URL.canParse(url) || !/^https?:/.test(url))
     throw new StartError(`URL must be the address of a service, such as http://127.0.0.1:3000, not "${url}"\n${USAGE}`);
   const { write = false, yes = false, json = false, token, type, 'read-token': readToken } = options;

@@ -10,9 +10,8 @@ const USAGE = `records token NAME [--read TYPES] [--write TYPES] [--json]: TYPES
 export const token = command(
   USAGE,
   { read: STRING, write: STRING, json: BOOLEAN },
-  1,
+  ['NAME'],
   async ({ read, write, json }, [name], { schemaDirectory }) => {
-    if (name === undefined) throw new StartError(USAGE);
     const rights = { name, read: typesOf(read ?? (write === undefined ? '*' : undefined)), write: typesOf(write) };
     refuseUnknownTypes(readModel(schemaDirectory), rights);
     const made = createToken();

@@ -20,25 +20,29 @@ import { BOOLEAN, command, createProgress, databaseFile, isOfSystem, STRING, wit
 const EXPORT =
   'records export FILE [--force]: writes all records of the database as NDJSON; --force replaces an existing file; FILE may be a pipe, or - for standard output';
 
-export const exportRecords = command(EXPORT, { force: BOOLEAN }, 1, async ({ force = false }, [name], settings) => {
-  if (name === undefined) throw new StartError(`The name of the file is missing\n${EXPORT}`);
-  const exportTo = (open: () => Writable) =>
-    withDatabase(settings, async (model, driver) => write(await requireApplied(model, driver), driver, open(), name));
-  if (isPipe(name)) {
-    const count = await exportTo(() => (STANDARD_OUTPUT.has(name) ? process.stdout : createWriteStream(name)));
-    printError(`Wrote ${count} lines`);
+export const exportRecords = command(
+  EXPORT,
+  { force: BOOLEAN },
+  ['FILE'],
+  async ({ force = false }, [name], settings) => {
+    const exportTo = (open: () => Writable) =>
+      withDatabase(settings, async (model, driver) => write(await requireApplied(model, driver), driver, open(), name));
+    if (isPipe(name)) {
+      const count = await exportTo(() => (STANDARD_OUTPUT.has(name) ? process.stdout : createWriteStream(name)));
+      printError(`Wrote ${count} lines`);
+      return 0;
+    }
+    const file = newFile(name, { force, database: databaseFile(settings) });
+    try {
+      const count = await exportTo(() => createWriteStream(file.partial, { flags: 'r+' }));
+      file.finish();
+      print(`Wrote ${count} lines to ${name}`);
+    } finally {
+      file.discard();
+    }
     return 0;
-  }
-  const file = newFile(name, { force, database: databaseFile(settings) });
-  try {
-    const count = await exportTo(() => createWriteStream(file.partial, { flags: 'r+' }));
-    file.finish();
-    print(`Wrote ${count} lines to ${name}`);
-  } finally {
-    file.discard();
-  }
-  return 0;
-});
+  },
+);
 
 const STANDARD_OUTPUT: ReadonlySet<string> = new Set(['-', '/dev/stdout', '/dev/fd/1']);
 
@@ -79,9 +83,8 @@ const IMPORT =
 export const importRecords = command(
   IMPORT,
   { report: STRING, force: BOOLEAN, unchecked: BOOLEAN },
-  1,
+  ['FILE'],
   async ({ report: reportFile, force = false, unchecked = false }, [file], settings) => {
-    if (file === undefined) throw new StartError(`The name of the file is missing\n${IMPORT}`);
     await refuseForeign(file, settings);
     const output =
       reportFile === undefined ? undefined : newFile(reportFile, { force, database: databaseFile(settings) });

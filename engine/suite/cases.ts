@@ -22,13 +22,13 @@ import {
 } from './run.ts';
 import {
   type AddCase,
+  badValues,
   changed,
   type Context,
   differing,
   idOf,
   isObtainable,
   isScarce,
-  limitsOf,
   meeting,
   type Obtained,
   tagOf,
@@ -80,9 +80,7 @@ function creations(add: AddCase, type: RecordType): void {
     add(`${title} with ${text}`, true, async (context) => context.create(type, await context.body(type, wish)));
   creation('what is required', {});
   creation('every field', { full: true });
-  const edges = new Map(
-    writable(type).map((one) => [one, [...limitsOf(one, one.type).within, ...one.type.edges(one)]]),
-  );
+  const edges = new Map(writable(type).map((one) => [one, one.type.edges(one)]));
   const rows = Math.min(MOST_EDGES, Math.max(0, ...[...edges.values()].map(({ length }) => length)));
   for (let row = 0; row < rows; row += 1) {
     const values = valuesOf([...edges.keys()], (field) =>
@@ -176,15 +174,10 @@ function refusedCreations(add: AddCase, type: RecordType): void {
     });
 }
 
-const badValues = (field: Field): readonly JsonValue[] => [
-  ...limitsOf(field, field.type).beyond,
-  ...field.type.bad(field),
-];
-
 function badItems(field: Field): readonly JsonValue[] {
   const items = field.type.item?.(field);
   const isFree = Number(field.constraints['minItems'] ?? 1) < 2;
-  return items && isFree ? [...limitsOf(items, items.type).beyond, ...items.type.bad(items)].slice(0, 5) : [];
+  return items && isFree ? badValues(items).slice(0, 5) : [];
 }
 
 /** Values of read-only fields that differ from a new record's. */

@@ -1,6 +1,6 @@
 /** Bodies from samples of the field types, the records that a case needs, and the expected responses. */
 import { foldedValue } from '../field-types/case-folding.ts';
-import { listed, numeric, type Shape } from '../field-types/field-type.ts';
+import { type ItemShape, listed, numeric } from '../field-types/field-type.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import type { Field, RecordType, Relation } from '../model/model.ts';
 import { unmetBy } from '../query/operators.ts';
@@ -52,44 +52,35 @@ export const differing = (field: Field, stored: JsonValue): JsonValue | undefine
 
 const LONGEST_SAMPLE = 10_000;
 
-/** Values at and beyond the limits: samples of field types could share the validators' faults. */
-export function limitsOf(shape: Shape, type: Field['type']) {
-  const { constraints } = shape;
-  const { minimum, maximum, pattern, format } = constraints;
+/** Values that the field does not accept, those just beyond its limits included. */
+export function badValues(shape: ItemShape): readonly JsonValue[] {
+  const { constraints, type } = shape;
+  const { minimum, maximum, pattern } = constraints;
   const values = listed(shape);
   const moved = (limit: JsonValue | undefined, step: number): readonly JsonValue[] => {
     const value = Number(limit) + step;
     if (limit === undefined || Math.abs(value) > Number.MAX_SAFE_INTEGER || value === limit) return [];
     return [typeof limit === 'string' ? String(value) : value];
   };
-  const sized = (word: 'Length' | 'Items', step: 0 | 1): readonly JsonValue[] => {
+  const sized = (word: 'Length' | 'Items'): readonly JsonValue[] => {
     const fill = type.item?.(shape)?.type.good(type.item(shape) ?? shape, 1) ?? 1;
-    return [numeric(shape, `min${word}`, -1) - step, numeric(shape, `max${word}`, -2) + step]
+    return [numeric(shape, `min${word}`, -1) - 1, numeric(shape, `max${word}`, -2) + 1]
       .filter((size) => size >= 0 && size <= LONGEST_SAMPLE)
       .map((size) => (word === 'Length' ? 'x'.repeat(size) : Array.from({ length: size }, () => fill)));
   };
   const digits = numeric(shape, 'scale', 0);
-  const isFree = pattern === undefined && format === undefined;
-  return {
-    within: values ?? [
-      ...[minimum, maximum].filter((limit) => limit !== undefined),
-      ...(isFree ? sized('Length', 0) : []),
-      ...sized('Items', 0),
-    ],
-    beyond: [
-      ...moved(minimum, -1),
-      ...moved(maximum, 1),
-      ...sized('Length', 1),
-      ...sized('Items', 1),
-      ...['', ' ', 'no match', '!'].filter(
-        (text) => typeof pattern === 'string' && !new RegExp(pattern, 'u').test(text),
-      ),
-      ...('scale' in constraints ? [`0.${'1'.repeat(digits + 1)}`] : []),
-      ...('precision' in constraints ? ['9'.repeat(numeric(shape, 'precision', 0) - digits + 1)] : []),
-      ...(typeof values?.[0] === 'string' ? [`${values.join('')}x`] : []),
-      ...(typeof values?.[0] === 'number' ? [Math.max(...values.map(Number)) + 1] : []),
-    ],
-  };
+  return [
+    ...moved(minimum, -1),
+    ...moved(maximum, 1),
+    ...sized('Length'),
+    ...sized('Items'),
+    ...['', ' ', 'no match', '!'].filter((text) => typeof pattern === 'string' && !new RegExp(pattern, 'u').test(text)),
+    ...('scale' in constraints ? [`0.${'1'.repeat(digits + 1)}`] : []),
+    ...('precision' in constraints ? ['9'.repeat(numeric(shape, 'precision', 0) - digits + 1)] : []),
+    ...(typeof values?.[0] === 'string' ? [`${values.join('')}x`] : []),
+    ...(typeof values?.[0] === 'number' ? [Math.max(...values.map(Number)) + 1] : []),
+    ...type.bad(shape),
+  ];
 }
 
 const MOST_VARIATIONS = 3000;

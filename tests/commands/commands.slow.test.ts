@@ -262,7 +262,7 @@ describe('diff', () => {
   });
 
   test.each([
-    [['tests/fixtures/store'], 'Give two schema directories'],
+    [['tests/fixtures/store'], 'NEW_DIR is missing'],
     [['tests/fixtures/store', 'no/such/folder'], 'the schema directory cannot be read'],
   ])('%j is refused', async (words, message) => {
     const project = await projectOf({});

@@ -2,7 +2,7 @@
 import { checkSchema } from '../../engine/check.ts';
 import type { Model, RecordType } from '../../engine/model/model.ts';
 import { databaseAt } from '../../engine/storage/open.ts';
-import { deleteTree } from '../../engine/commands/delete-tree.ts';
+import { deleteTree } from '../../engine/commands/delete.ts';
 import { ask } from '../support/ask.ts';
 import { createProject, type Project } from '../support/project.ts';
 

@@ -3,7 +3,7 @@ import { checkSchema } from '../../engine/check.ts';
 import type { JsonObject } from '../../engine/json/json.ts';
 import { type RecordType, wholeBody } from '../../engine/model/model.ts';
 import { createDocument } from '../support/document.ts';
-import { limitsOf } from '../../engine/suite/samples.ts';
+import { badValues } from '../../engine/suite/samples.ts';
 import { changeExample, creationExample, recordExample } from '../../engine/openapi/examples.ts';
 import { schemasOf } from '../support/openapi/schemas.ts';
 import { drawn } from '../support/sample.ts';
@@ -20,11 +20,9 @@ function bodiesOf(type: RecordType): readonly JsonObject[] {
     { numRuns: drawn(30) },
   );
   const values = type.defaultVariant.fields.flatMap((field) =>
-    [null, ...field.type.edges(field), ...field.type.bad(field), ...limitsOf(field, field.type).beyond].map(
-      (value) => ({
-        [field.name]: value,
-      }),
-    ),
+    [null, ...field.type.edges(field), ...badValues(field)].map((value) => ({
+      [field.name]: value,
+    })),
   );
   const relations = [...type.relations.values()].flatMap(({ name, target }) => {
     const id = target.identifier.name;

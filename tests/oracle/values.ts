@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ItemShape } from '../../engine/field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../../engine/json/json.ts';
 import type { Field, RecordType } from '../../engine/model/model.ts';
-import { limitsOf } from '../../engine/suite/samples.ts';
+import { badValues as refused } from '../../engine/suite/samples.ts';
 import type { BodyPath } from './mentions.ts';
 import { Unreachable } from './refusal.ts';
 import {
@@ -26,11 +26,6 @@ export function badValues(field: ValueShape): readonly JsonValue[] {
   const item = field.type.item?.(field);
   return [...refused(field), ...(item ? withBadItem(field, item) : [])];
 }
-
-const refused = (field: ValueShape): readonly JsonValue[] => [
-  ...field.type.bad(field),
-  ...limitsOf(field, field.type).beyond,
-];
 
 function withBadItem(field: ValueShape, item: ValueShape): readonly JsonValue[] {
   const good = field.type.edges(field).find((edge) => Array.isArray(edge) && edge.length > 0);

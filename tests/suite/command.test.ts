@@ -142,7 +142,7 @@ describe('records suite', () => {
 
   it.each([
     [['nonsense'], 'URL must be the address of a service'],
-    [[], 'URL must be the address of a service'],
+    [[], 'URL is missing'],
     [['http://127.0.0.1:1'], 'No response from http://127.0.0.1:1'],
     [['http://127.0.0.1:1', '--type', 'Godo'], 'did you mean "Good"?'],
     [['--ulr', 'http://127.0.0.1:1'], "Unknown option '--ulr'"],
