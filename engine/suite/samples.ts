@@ -1,6 +1,6 @@
 /** Bodies from samples of the field types, the records that a case needs, and the expected responses. */
 import { foldedValue } from '../field-types/case-folding.ts';
-import { type ItemShape, listed, numeric } from '../field-types/field-type.ts';
+import { type ItemShape, listed, numeric, type Shape } from '../field-types/field-type.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import type { Field, RecordType, Relation } from '../model/model.ts';
 import { unmetBy } from '../query/operators.ts';
@@ -53,7 +53,7 @@ export const differing = (field: Field, stored: JsonValue): JsonValue | undefine
 const LONGEST_SAMPLE = 10_000;
 
 /** Values that the field does not accept, those just beyond its limits included. */
-export function badValues(shape: ItemShape): readonly JsonValue[] {
+export function badValues(shape: Shape & Pick<ItemShape, 'type'>): readonly JsonValue[] {
   const { constraints, type } = shape;
   const { minimum, maximum, pattern } = constraints;
   const values = listed(shape);
