@@ -119,7 +119,7 @@ export const onlyReading = (reader: Reader): Writer => ({ ...NO_WRITER, ...reade
 
 export const UNLIMITED_ROWS = 1_000_000_000;
 
-interface Given {
+interface SessionOptions {
   readonly writer: Writer;
   readonly tables: Tables;
   readonly dialect: DialectName;
@@ -141,40 +141,44 @@ interface Given {
 
 export type WriteSession = ReturnType<typeof createSession>;
 
-export function createSession(asked: Given) {
-  const { faults = [] } = asked;
-  return {
-    ...asked,
-    faults,
-    records: asked.records ?? [],
-    raw: asked.raw ?? NO_RAW_VALUES,
-    writeRows: asked.writeRows ?? UNLIMITED_ROWS,
-    caller: asked.caller ?? NO_CLIENT,
-    rights: asked.rights ?? ALL_RIGHTS,
-    faulty: new Set(faults.flatMap((fault) => ('pointer' in fault ? fault.pointer : []))),
-    /** Records that the body identifies, stored or lost. */
-    existing: new Map<RecordType, Map<number, Node>>(),
-    made: [] as Node[],
-    given: new Map<RecordType, Map<number, Node>>(),
-    /** Omitted records, with the pointers of the sets. */
-    deleted: new Map<Node, string>(),
-    gone: new Map() as RecordSet,
-    released: [] as Released[],
-    /** Omitted children that must stay, unless another part of the body moves them. */
-    leftOut: [] as (Released & { readonly writable: boolean })[],
-    /** Stored records that the body names, with pointers to their identifiers. */
-    named: new Map<Node, string[]>(),
-    checks: [] as LinkCheck[],
-    pairs: new Map<string, JoinPair>(),
-    /** Links of new records to other new records, which are inserted first. */
-    awaits: new Map<Node, { readonly parent: Node; readonly pointer: string }[]>(),
-    claims: [] as Claim[],
-    placeholders: 0,
-    refusals: [] as { readonly code: ProblemCode; readonly fault: Fault }[],
-    /** Contradictions between mentions, reported if the body has no other fault. */
-    contradictions: [] as Fault[],
-  };
-}
+/** Lists all members: V8 reads an object slowly once it has been made of others by spreading. */
+export const createSession = ({ writer, tables, dialect, stamp, faults = [], ...options }: SessionOptions) => ({
+  writer,
+  tables,
+  dialect,
+  stamp,
+  faults,
+  mergePatch: options.mergePatch ?? false,
+  isSearched: options.isSearched ?? false,
+  readOnlyToo: options.readOnlyToo ?? false,
+  records: options.records ?? [],
+  raw: options.raw ?? NO_RAW_VALUES,
+  writeRows: options.writeRows ?? UNLIMITED_ROWS,
+  caller: options.caller ?? NO_CLIENT,
+  rights: options.rights ?? ALL_RIGHTS,
+  faulty: new Set(faults.flatMap((fault) => ('pointer' in fault ? fault.pointer : []))),
+  /** Records that the body identifies, stored or lost. */
+  existing: new Map<RecordType, Map<number, Node>>(),
+  made: [] as Node[],
+  given: new Map<RecordType, Map<number, Node>>(),
+  /** Omitted records, with the pointers of the sets. */
+  deleted: new Map<Node, string>(),
+  gone: new Map() as RecordSet,
+  released: [] as Released[],
+  /** Omitted children that must stay, unless another part of the body moves them. */
+  leftOut: [] as (Released & { readonly writable: boolean })[],
+  /** Stored records that the body names, with pointers to their identifiers. */
+  named: new Map<Node, string[]>(),
+  checks: [] as LinkCheck[],
+  pairs: new Map<string, JoinPair>(),
+  /** Links of new records to other new records, which are inserted first. */
+  awaits: new Map<Node, { readonly parent: Node; readonly pointer: string }[]>(),
+  claims: [] as Claim[],
+  placeholders: 0,
+  refusals: [] as { readonly code: ProblemCode; readonly fault: Fault }[],
+  /** Contradictions between mentions, reported if the body has no other fault. */
+  contradictions: [] as Fault[],
+});
 
 export interface WriteContext {
   readonly driver: Driver;
@@ -189,19 +193,29 @@ export interface WriteContext {
 export function sessionOf(
   { tables, unlocked, writeRows, driver: { dialect } }: WriteContext,
   writer: Writer,
-  { dryRun, ...given }: Omit<Given, 'writer' | 'tables' | 'dialect'> & { readonly dryRun?: boolean },
+  { dryRun, ...given }: Omit<SessionOptions, 'writer' | 'tables' | 'dialect'> & { readonly dryRun?: boolean },
 ): WriteSession {
   const locking = dryRun || writer === NO_WRITER ? unlocked : tables;
   return createSession({ writeRows, ...given, writer, tables: locking, dialect: dialect.name });
 }
 
-const createNode = (session: WriteSession, type: RecordType, pointer: string, given: Partial<Node>): Node => ({
+const createNode = (
+  session: WriteSession,
+  type: RecordType,
+  pointer: string,
+  identifier: number | undefined,
+  {
+    stored,
+    isLost,
+    isOwnChild,
+  }: { stored?: Node['stored']; isLost?: boolean | undefined; isOwnChild?: boolean | undefined },
+): Node => ({
   type,
   table: session.tables.of(type),
-  identifier: undefined,
-  stored: undefined,
-  isLost: false,
-  isOwnChild: false,
+  identifier,
+  stored,
+  isLost: isLost ?? false,
+  isOwnChild: isOwnChild ?? false,
   pointer,
   isWritten: false,
   assigned: new Map(),
@@ -210,7 +224,6 @@ const createNode = (session: WriteSession, type: RecordType, pointer: string, gi
   unusable: new Set(),
   openKeys: new Map(),
   storedOpenKeys: undefined,
-  ...given,
 });
 
 function noteIn(maps: WriteSession['existing'], identifier: number, node: Node): Node {
@@ -226,7 +239,7 @@ export function remember(
   pointer: string,
   stored?: Node['stored'],
 ): Node {
-  const node = createNode(session, type, pointer, { identifier, stored, isLost: stored === undefined });
+  const node = createNode(session, type, pointer, identifier, { stored, isLost: stored === undefined });
   return noteIn(session.existing, identifier, node);
 }
 
@@ -244,7 +257,7 @@ export function make(
   pointer: string,
   is: Partial<Pick<Node, 'isOwnChild' | 'isLost'>> = {},
 ): Node {
-  const node = createNode(session, type, pointer, { identifier, ...is });
+  const node = createNode(session, type, pointer, identifier, is);
   if (is.isLost) return node;
   session.made.push(node);
   return identifier === undefined ? node : noteIn(session.given, identifier, node);
