@@ -62,6 +62,13 @@ function clientsOfModel(model: Model, { access, validatorsFor, settings, store }
   const makeRoutes = routesMaker(dialects, settings);
   const types = new Map([...model.types.values()].map((type) => [type.path, type]));
   const clientWith = (rights: Rights, tokenName: string | null): Client => {
+    let made: Model | undefined;
+    const seen = (): Model => (made ??= models(rights.names, () => seenModel(model, rights)));
+    const seenAs = ({ name }: RecordType): RecordType => {
+      const type = seen().types.get(name);
+      if (type === undefined) throw new Error(`The client does not know ${name}`);
+      return type;
+    };
     const serviceOf = memoized((type: RecordType): Service => ({
       type,
       rights,
@@ -70,7 +77,8 @@ function clientsOfModel(model: Model, { access, validatorsFor, settings, store }
       store,
       limits: settings,
       idempotencyHours: settings.idempotencyHours,
-      queries: queriesOf(type, rights),
+      queries: queriesOf(seenAs(type), rights),
+      seen: seenAs(type),
       validators: validatorsOf(type),
     }));
     const routesBelow = (root: string): Routes => makeRoutes(root, types, rights, serviceOf);
@@ -78,7 +86,7 @@ function clientsOfModel(model: Model, { access, validatorsFor, settings, store }
       rights,
       tokenName,
       model,
-      seen: () => models(rights.key, () => seenModel(model, rights)),
+      seen,
       serviceOf,
       routes: [routesBelow(API_ROOT), ...[...dialects.keys()].map(routesBelow)],
     };

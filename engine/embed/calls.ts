@@ -7,7 +7,7 @@ import { writeAnswer } from '../http/answer.ts';
 import { BudgetCaller } from '../http/request.ts';
 import { kindOf, textFault } from '../json/json.ts';
 import type { Model, RecordType } from '../model/model.ts';
-import { ALL_RIGHTS, can, canRead, hiddenRequirement } from '../model/rights.ts';
+import { ALL_RIGHTS, can, hiddenRequirement, knows } from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';
 import { onceOf, parseIdentifier, withCurrentModel } from '../operations/operation.ts';
 import { get, list } from '../operations/read.ts';
@@ -165,8 +165,8 @@ async function whole(found: ListResult, caller: Caller): Promise<CallResult> {
 
 export function typeOf({ types }: Model, name: string, rights = ALL_RIGHTS): RecordType {
   const type = types.get(name);
-  if (type && can(rights, type, 'get')) return type;
-  const known = [...types.keys()].filter((one) => canRead(rights, one));
+  if (type && knows(rights, name)) return type;
+  const known = [...types.keys()].filter((one) => knows(rights, one));
   const text = String(name);
   throw new Problem('path-not-found', `There is no type "${shortened(text)}"${didYouMean(text, known)}`);
 }

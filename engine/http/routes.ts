@@ -1,7 +1,7 @@
 /** Finds the operation of a record type by path and method, with the adapter that serves it over HTTP. */
 import { decode } from '../json/json.ts';
 import type { RecordType } from '../model/model.ts';
-import { can, hiddenRequirement, type Rights } from '../model/rights.ts';
+import { can, hiddenRequirement, knows, type Rights } from '../model/rights.ts';
 import { nearest } from '../names.ts';
 import { onceOf, parseIdentifier, type WriteOperation } from '../operations/operation.ts';
 import { get } from '../operations/read.ts';
@@ -140,7 +140,7 @@ export function createRoutes(
   bindings: readonly Binding[] = BINDINGS,
 ): Routes {
   const made = new Map<string, TypeRoutes>();
-  const isServed = (type: RecordType): boolean => type.operations.size > 0 && can(rights, type, 'get');
+  const isServed = (type: RecordType): boolean => type.operations.size > 0 && knows(rights, type.name);
   return {
     root,
     get: (path) => {

@@ -148,6 +148,8 @@ export interface Variant {
 export interface RecordType {
   readonly name: string;
   readonly title: TypeTitle;
+  /** The shared type, of one as some client sees it. */
+  readonly whole?: RecordType;
   /** Cache key of statements: copies of the type with other columns have another key. */
   readonly statementKey: string;
   readonly renamedFrom: string | undefined;
@@ -179,6 +181,8 @@ export interface RecordType {
   readonly preconditions: Preconditions;
   readonly seed: readonly JsonObject[];
 }
+
+export const wholeOf = (type: RecordType): RecordType => type.whole ?? type;
 
 /** The field that names a record: the descriptor's label, else a string, preferably one that is required, then unique. */
 export function labelAmong({ label }: RecordType, shown: readonly Field[]): Field | undefined {

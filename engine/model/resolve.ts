@@ -267,7 +267,7 @@ function freezeGraph<T>(root: T): T {
 }
 
 /** Members that are not copied, since some of their values are compared by identity. */
-const SHARED: ReadonlySet<string> = new Set(['constraints', 'examples', 'default', 'seed']);
+const SHARED: ReadonlySet<string> = new Set(['constraints', 'examples', 'default', 'seed', 'whole']);
 
 /** A copy of a Model; `revisions` maps its parts to members that replace theirs. */
 export function revised(model: Model, revisions: ReadonlyMap<object, object>): Model {

@@ -1,7 +1,9 @@
-/** Rights of a client, checked on the shared Model. */
+/** What a client may do: the rights of a token or of a role, and the Model as the client sees it. */
 import { createHash } from 'node:crypto';
 import type { Operation } from '../descriptor/descriptor.ts';
-import { type Model, type RecordType, type Relation, uniqueIndexes, type UniqueMembers } from './model.ts';
+import type { JsonObject } from '../json/json.ts';
+import type { Filter } from './filters.ts';
+import { type Field, type Model, type RecordType, type Relation, uniqueIndexes, type UniqueMembers } from './model.ts';
 import { revised } from './resolve.ts';
 
 /** Names of types; `all` includes types that are added later. */
@@ -13,30 +15,83 @@ export interface Granted {
   readonly write: TypeNames;
 }
 
+export type Action = 'read' | 'create' | 'update' | 'delete';
+
+/** What an entry of a role allows, for the claims of one identity. */
+export interface Entry {
+  /** Records must meet all of these. undefined: a claim is missing, so that the entry allows nothing. */
+  readonly where: readonly Filter[] | undefined;
+  /** For updates, what the record must be like afterwards, if not `where`. */
+  readonly to: readonly Filter[] | undefined;
+  /** Names of the fields and relations; undefined for all. */
+  readonly members: ReadonlySet<string> | undefined;
+  readonly openKeys: boolean;
+  /** Values that the client does not choose, as in bodies. */
+  readonly set: JsonObject;
+  /** File and line of the rule, for the log. */
+  readonly at: string;
+}
+
+const WHOLE: Entry = Object.freeze({
+  where: [],
+  to: undefined,
+  members: undefined,
+  openKeys: true,
+  set: {},
+  at: '',
+});
+
+export type TypeRights = Readonly<Partial<Record<Action, Entry>>>;
+
 export interface Rights {
-  /** Identifies these rights in caches; empty if the client can do everything. */
+  /** Identifies these rights in caches of what depends on the identity; empty if the client can do everything. */
   readonly key: string;
-  /** Names of types, including owned types. */
-  readonly readable: ReadonlySet<string>;
-  readonly writable: ReadonlySet<string>;
+  /** Equal if the same names are visible; equal if, besides, statements are the same but for bound values. */
+  readonly names: string;
+  readonly shape: string;
+  /** Whether statements that read begin with a clause that gives table names their visible part. */
+  readonly isRole: boolean;
+  /** The types of which the client knows, by name. */
+  readonly types: ReadonlyMap<string, TypeRights>;
 }
 
-const NONE: ReadonlySet<string> = new Set();
-export const ALL_RIGHTS: Rights = Object.freeze({ key: '', readable: NONE, writable: NONE });
+export const ALL_RIGHTS: Rights = Object.freeze({ key: '', names: '', shape: '', isRole: false, types: new Map() });
 
-export const canRead = ({ key, readable }: Rights, typeName: string): boolean => key === '' || readable.has(typeName);
+export const entryOf = ({ key, types }: Rights, typeName: string, action: Action): Entry | undefined =>
+  key === '' ? WHOLE : types.get(typeName)?.[action];
 
-/** Whether the client can do this; types that it cannot read do not exist for it. */
-export function can(rights: Rights, type: RecordType, action: Operation): boolean {
-  const { key, readable, writable } = rights;
-  if (key === '') return true;
-  if (action === 'list' || action === 'get') return readable.has(type.name);
-  return writable.has(type.name) && (action !== 'create' || !requiresHidden(rights, type));
-}
+export const knows = ({ key, types }: Rights, typeName: string): boolean => key === '' || types.has(typeName);
+
+export const canRead = (rights: Rights, typeName: string): boolean => entryOf(rights, typeName, 'read') !== undefined;
+
+export const actionOf = (operation: Operation): Action =>
+  operation === 'list' || operation === 'get' ? 'read' : operation;
+
+/** Whether the client can do this to some records; types that it does not know do not exist for it. */
+export const can = (rights: Rights, type: RecordType, operation: Operation): boolean =>
+  entryOf(rights, type.name, actionOf(operation)) !== undefined &&
+  (operation !== 'create' || !requiresHidden(rights, type));
+
+const isAmong = (entry: Entry | undefined, name: string): boolean =>
+  entry !== undefined && (entry.members?.has(name) ?? true);
+
+/** Whether the client sees this field or relation of the type, or may send it. */
+export const shows = (rights: Rights, { name: type }: RecordType, name: string): boolean =>
+  isAmong(entryOf(rights, type, 'read'), name);
+
+export const takes = (rights: Rights, { name: type }: RecordType, action: 'create' | 'update', name: string): boolean =>
+  isAmong(entryOf(rights, type, action), name);
+
+export const takesSome = (rights: Rights, type: RecordType, name: string): boolean =>
+  takes(rights, type, 'create', name) || takes(rights, type, 'update', name);
 
 /** Whether the type requires a relation that the client cannot see, so that it cannot create records. */
-export const requiresHidden = (rights: Rights, { relations }: RecordType): boolean =>
-  [...relations.values()].some(({ required, target }) => required && !canRead(rights, target.name));
+export const requiresHidden = (rights: Rights, { name: type, relations }: RecordType): boolean =>
+  rights.key !== '' &&
+  [...relations.values()].some(
+    ({ name, required, target }) =>
+      required && !canRead(rights, target.name) && !Object.hasOwn(entryOf(rights, type, 'create')?.set ?? {}, name),
+  );
 
 /** Ends the message that refuses an operation, where the cause is not the right to write the type. */
 export const hiddenRequirement = (rights: Rights, type: RecordType): string =>
@@ -44,7 +99,8 @@ export const hiddenRequirement = (rights: Rights, type: RecordType): string =>
     ? ', since a new record must link one of a type that may not be read'
     : '';
 
-export const canFollow = (rights: Rights, { target }: Relation): boolean => can(rights, target, 'get');
+export const canFollow = (rights: Rights, { source, target, name }: Relation): boolean =>
+  canRead(rights, target.name) && shows(rights, source, name);
 
 /** The relations of a type that the client sees. */
 export function relationsFor(rights: Rights, { relations }: RecordType): ReadonlyMap<string, Relation> {
@@ -52,11 +108,33 @@ export function relationsFor(rights: Rights, { relations }: RecordType): Readonl
   return new Map([...relations].filter(([, relation]) => canFollow(rights, relation)));
 }
 
-/** Unique indexes that the client sees. */
-export const namedUniques = (type: RecordType, rights = ALL_RIGHTS): readonly UniqueMembers[] =>
-  uniqueIndexes(type).filter(({ members }) =>
-    members.every((one) => !('link' in one) || (type.relations.has(one.name) && canFollow(rights, one))),
+const isKnown = (rights: Rights, type: RecordType, name: string): boolean =>
+  shows(rights, type, name) || takesSome(rights, type, name);
+
+/** The fields and relations that bodies of the client may have; others are unknown to it. */
+export function fieldsOf(rights: Rights, type: RecordType): ReadonlyMap<string, Field> {
+  if (rights.key === '') return type.fields;
+  return new Map([...type.fields].filter(([name]) => isKnown(rights, type, name)));
+}
+
+export const takesOpenKeys = (rights: Rights, { name }: RecordType): boolean =>
+  (['read', 'create', 'update'] as const).some((action) => entryOf(rights, name, action)?.openKeys === true);
+
+export function relationsIn(rights: Rights, type: RecordType): ReadonlyMap<string, Relation> {
+  if (rights.key === '') return type.relations;
+  return new Map(
+    [...type.relations].filter(([name, { target }]) => canRead(rights, target.name) && isKnown(rights, type, name)),
   );
+}
+
+/** Unique indexes whose values the client knows, or its role sets. */
+export function namedUniques(type: RecordType, rights = ALL_RIGHTS): readonly UniqueMembers[] {
+  const [fields, relations] = [fieldsOf(rights, type), relationsIn(rights, type)];
+  const { set = {} } = entryOf(rights, type.name, 'create') ?? {};
+  return uniqueIndexes(type).filter(({ members }) =>
+    members.every((one) => ('link' in one ? relations : fields).has(one.name) || Object.hasOwn(set, one.name)),
+  );
+}
 
 /** Whether bodies can create and change the related record, besides linking it. */
 export const canWriteThrough = (rights: Rights, { nested, owned, target }: Relation): boolean =>
@@ -71,7 +149,13 @@ export function rightsOf(model: Model, { read, write }: Granted): Rights {
   const readable = new Set([...withOwned(model, read), ...writable]);
   if (writable.size === model.types.size) return ALL_RIGHTS;
   const text = JSON.stringify([readable, writable].map((names) => [...names].toSorted()));
-  return { key: `${createHash('sha256').update(text).digest('base64url')} `, readable, writable };
+  const key = `${createHash('sha256').update(text).digest('base64url')} `;
+  const rightsTo = (name: string): TypeRights => {
+    const changes = writable.has(name) ? { create: WHOLE, update: WHOLE, delete: WHOLE } : {};
+    return { read: WHOLE, ...changes };
+  };
+  const types = new Map([...readable].map((name) => [name, rightsTo(name)]));
+  return { key, names: key, shape: key, isRole: false, types };
 }
 
 /** A renamed type keeps the rights of its former name. */
@@ -91,23 +175,53 @@ export function unknownTypes(model: Model, { read, write }: Granted): readonly s
   return [read, write].flatMap((names) => (names === 'all' ? [] : [...names])).filter((name) => !known.has(name));
 }
 
-/** The Model as a client sees it, for documents. Requests use the shared Model and check rights. */
+/** The Model as a client sees it: for queries, views and documents. What is written is checked against `wholeOf` its types. */
 export function seenModel(model: Model, rights: Rights): Model {
   if (rights.key === '') return model;
-  const types = new Map([...model.types].filter(([, type]) => can(rights, type, 'get')));
+  const types = new Map([...model.types].filter(([name]) => knows(rights, name)));
   const isSeen = ({ name }: RecordType): boolean => types.has(name);
   const joinTables = model.joinTables.filter(({ left, right }) => isSeen(left.type) && isSeen(right.type));
   const revisions = new Map<object, object>([[model, { types, joinTables }]]);
-  for (const type of types.values()) {
-    revisions.set(type, {
-      operations: new Set([...type.operations].filter((operation) => can(rights, type, operation))),
-      relations: relationsFor(rights, type),
-      references: type.references.filter(({ target }) => isSeen(target)),
-      referrers: type.referrers.filter((referrer) => isSeen(referrer.type)),
-      seed: [],
-    });
-    for (const relation of type.relations.values())
-      revisions.set(relation, { nested: canWriteThrough(rights, relation) ? 'write' : 'link' });
-  }
+  for (const type of types.values()) seeType(type, rights, isSeen, revisions);
   return revised(model, revisions);
+}
+
+function seeType(
+  type: RecordType,
+  rights: Rights,
+  isSeen: (type: RecordType) => boolean,
+  revisions: Map<object, object>,
+): void {
+  const relations = relationsFor(rights, type);
+  const isShown = (member: Field | Relation): boolean =>
+    'link' in member ? relations.has(member.name) : shows(rights, type, member.name);
+  const { label } = type;
+  revisions.set(type, {
+    whole: type,
+    statementKey: `${type.statementKey} ${rights.names}`,
+    operations: new Set([...type.operations].filter((operation) => can(rights, type, operation))),
+    label: label && isShown(label) ? label : undefined,
+    fields: new Map([...type.fields].filter(([, field]) => isShown(field))),
+    relations,
+    open: type.open && entryOf(rights, type.name, 'read')?.openKeys === true,
+    order: type.order.filter(({ field }) => field === undefined || isShown(field)),
+    indexes: type.indexes.filter(({ members }) => members.every(isShown)),
+    checks: type.checks.filter(({ fields }) => fields.every(isShown)),
+    references: type.references.filter(({ target }) => isSeen(target)),
+    referrers: type.referrers.filter((referrer) => isSeen(referrer.type)),
+    seed: [],
+  });
+  const isWritten = can(rights, type, 'create') || can(rights, type, 'update');
+  for (const field of type.fields.values())
+    if (isWritten && !takesSome(rights, type, field.name) && field.generated === undefined)
+      revisions.set(field, { readOnly: true, required: false });
+  for (const variant of type.variants.values()) revisions.set(variant, { fields: variant.fields.filter(isShown) });
+  for (const relation of relations.values()) {
+    const { target, inverse, fields } = relation;
+    revisions.set(relation, {
+      nested: canWriteThrough(rights, relation) ? 'write' : 'link',
+      inverse: inverse && canFollow(rights, inverse) ? inverse : undefined,
+      fields: fields.filter(({ name }) => shows(rights, target, name)),
+    });
+  }
 }

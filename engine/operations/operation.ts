@@ -15,6 +15,8 @@ import type { Body, BodyLimits } from './body.ts';
 /** A record type, and the rights of the client to it. */
 export interface OperationContext {
   readonly type: RecordType;
+  /** The type as the client sees it. */
+  readonly seen: RecordType;
   readonly rights: Rights;
   readonly store: Store;
   readonly queries: TypeQueries;

@@ -5,7 +5,6 @@ import { listed, MAX_IN_VALUES, parseTruth, patternExcess } from '../field-types
 import { integer } from '../field-types/integer.ts';
 import type { JsonValue } from '../json/json.ts';
 import type { RecordType } from '../model/model.ts';
-import { relationsFor } from '../model/rights.ts';
 import { didYouMean } from '../names.ts';
 import type { Filter, Path, QueryReading, SetFilter, SetPath } from './list-query.ts';
 import { countOperators, type Operator, operators, operatorsByName } from './operators.ts';
@@ -160,9 +159,7 @@ class FilterReader {
 
   /** `_cnd[author.name]` for `_cnd[author][name]`, or the most similar known word. */
   #suggestion(word: string, known: readonly string[], type: RecordType | undefined, path: string): string {
-    const { rights } = this.#reading.names;
-    const isMember =
-      type && (type.fields.has(word) || relationsFor(rights, type).has(word) || word === type.identifier.name);
+    const isMember = type && (type.fields.has(word) || type.relations.has(word) || word === type.identifier.name);
     return isMember ? didYouMeanHint(this.#reading.written([`${path}.${word}`])) : didYouMean(word, known);
   }
 

@@ -1,11 +1,13 @@
 /** Parsed queries, with every name resolved against the Model. */
-import type { GroupKind } from '../descriptor/conditions.ts';
-import type { AggregateName, OperatorName, PeriodName } from '../field-types/field-type.ts';
+import type { AggregateName, PeriodName } from '../field-types/field-type.ts';
 import type { JsonValue } from '../json/json.ts';
+import type { Filter, Path } from '../model/filters.ts';
 import type { Field, RecordType, Relation, Variant, UniqueMembers } from '../model/model.ts';
 import type { Rights } from '../model/rights.ts';
 import type { Fault } from '../problem.ts';
 import type { Parameter, WriteCondition } from './parameters.ts';
+
+export type * from '../model/filters.ts';
 
 export interface View {
   readonly key: string;
@@ -15,6 +17,8 @@ export interface View {
   readonly fields: readonly Field[];
   readonly openKeys: boolean;
   readonly relations: readonly { readonly relation: Relation; readonly view: View }[];
+  /** Those of the client that it was made for; reads keep to them. */
+  readonly rights: Rights;
   /** The parameter that chose the relations; undefined for the default relations. */
   readonly chosenBy?: 'include' | 'fields';
 }
@@ -33,54 +37,9 @@ export interface DeleteQuery {
   readonly dryRun: boolean;
 }
 
-/** A value of a record or, through to-one relations, of a related record; without `field`, the identifier. */
-export interface Path {
-  readonly name: string;
-  readonly relations: readonly Relation[];
-  readonly type: RecordType;
-  readonly field: Field | undefined;
-}
-
-export interface SetPath {
-  readonly name: string;
-  readonly relations: readonly Relation[];
-  readonly set: Relation;
-}
-
 export interface OrderBy {
   readonly path: Path;
   readonly descending: boolean;
-}
-
-/** A condition that a record meets or does not. Null satisfies only `ne` and `null`. */
-export type Filter = ValueFilter | Group | SetFilter | SetCount;
-
-/** `value` is the operand: one value, a list for `in`, a boolean for `null`. Decimals are strings. */
-export interface ValueFilter {
-  readonly kind: 'value';
-  readonly path: Path;
-  readonly operator: OperatorName;
-  readonly value: JsonValue;
-}
-
-/** Any, all or none of the items match; an item matches if all its conditions do. */
-export interface Group {
-  readonly kind: GroupKind;
-  readonly items: readonly (readonly Filter[])[];
-}
-
-/** All conditions match the same record of the set, no record, or each record. */
-export interface SetFilter {
-  readonly kind: 'some' | 'no' | 'every';
-  readonly path: SetPath;
-  readonly conditions: readonly Filter[];
-}
-
-export interface SetCount {
-  readonly kind: 'count';
-  readonly path: SetPath;
-  readonly operator: OperatorName;
-  readonly value: JsonValue;
 }
 
 export interface Cursor {
@@ -120,6 +79,7 @@ export interface SummaryOrder {
 
 export interface SummaryQuery {
   readonly type: RecordType;
+  readonly rights: Rights;
   readonly filters: readonly Filter[];
   readonly keys: readonly GroupKey[];
   readonly measures: readonly Measure[];

@@ -1,6 +1,6 @@
 /** Dotted paths such as `author.name`: to values in filters and orders, and to members of views. */
 import { type Field, MAX_INCLUDE_DEPTH, type RecordType, type Relation, type Variant } from '../model/model.ts';
-import { relationsFor, type Rights } from '../model/rights.ts';
+import type { Rights } from '../model/rights.ts';
 import { didYouMean } from '../names.ts';
 import type { Fault } from '../problem.ts';
 import type { Filter, OrderBy, Path, PathNames, QueryReading, SetPath, View } from './list-query.ts';
@@ -41,12 +41,12 @@ export function resolveSubject(
   let { names, followed } = start;
   for (const [index, step] of steps.entries()) {
     const { type, rights, fields } = names;
-    const relation = relationsFor(rights, type).get(step) ?? type.links?.get(step);
+    const relation = type.relations.get(step) ?? type.links?.get(step);
     if (relation === undefined) {
-      if (index < steps.length - 1) return unknownRelation(type, rights, step, complain);
+      if (index < steps.length - 1) return unknownRelation(type, step, complain);
       const field = fields.get(step);
       if (!field && step !== type.identifier.name) {
-        const near = [...relationsFor(rights, type).values()].flatMap((one) => (isSuggested(one) ? one.name : []));
+        const near = [...type.relations.values()].flatMap((one) => (isSuggested(one) ? one.name : []));
         return unknownField(names, step, complain, [...near, ...(index > 0 ? [] : others)]);
       }
       return { through, end: pathTo(type, relations, field), reached: { names, followed } };
@@ -75,11 +75,11 @@ export function resolvePath(names: PathNames, text: string, complain: Complain, 
   );
 }
 
-function unknownRelation(type: RecordType, rights: Rights, name: string, complain: Complain): undefined {
+function unknownRelation(type: RecordType, name: string, complain: Complain): undefined {
   const isValue = type.fields.has(name) || name === type.identifier.name;
   if (isValue) return complain('unknown-relation', `"${name}" of ${type.name} is a field, not a relation`);
   return complain('unknown-relation', `${type.name} has no relation ${quote(name)}`, () =>
-    didYouMean(name, relationsFor(rights, type).keys()),
+    didYouMean(name, type.relations.keys()),
   );
 }
 
@@ -143,12 +143,12 @@ export const countRelations = ({ relations }: View): number =>
   relations.reduce((count, { view }) => count + 1 + countRelations(view), 0);
 
 export function defaultView(type: RecordType, variant: Variant, rights: Rights): View {
-  return viewOf(type, variant, { relations: usualParts(type, rights) });
+  return viewOf(type, variant, { relations: usualParts(type) }, rights);
 }
 
 /** All own fields of related records; in dialects, the identifiers of those that the record links. */
-function usualParts(type: RecordType, rights: Rights): Map<Relation, Parts> {
-  const shown = [...relationsFor(rights, type).values()].filter((relation) => relation.shown);
+function usualParts(type: RecordType): Map<Relation, Parts> {
+  const shown = [...type.relations.values()].filter((relation) => relation.shown);
   if (!type.links) return new Map(shown.map((relation) => [relation, NO_PARTS]));
   const linked = shown.filter(({ toMany, owned, target }) => !toMany && !owned && target.identifier.inRecord);
   return new Map(linked.map((relation) => [relation, { fields: new Set(), relations: new Map() }]));
@@ -182,7 +182,13 @@ export function rowView(view: View): View {
   );
 }
 
-export function viewOf(type: RecordType, variant: Variant, parts: Parts, visible = variant.fields): View {
+export function viewOf(
+  type: RecordType,
+  variant: Variant,
+  parts: Parts,
+  rights: Rights,
+  visible = variant.fields,
+): View {
   const { fields: named = 'all', relations: chosen } = parts;
   const fields = named === 'all' ? visible : visible.filter((field) => named.has(field));
   // Relations limited to some fields hide open keys.
@@ -190,9 +196,9 @@ export function viewOf(type: RecordType, variant: Variant, parts: Parts, visible
   const relations = [...type.relations.values()].flatMap((relation) => {
     const { target, fields: limited } = relation;
     const inner = chosen.get(relation);
-    return inner ? [{ relation, view: viewOf(target, target.defaultVariant, inner, limited) }] : [];
+    return inner ? [{ relation, view: viewOf(target, target.defaultVariant, inner, rights, limited) }] : [];
   });
-  const view = { type, variant, fields, openKeys, relations };
+  const view = { type, variant, fields, openKeys, relations, rights };
   return { key: keyOf(view), ...view };
 }
 
@@ -209,7 +215,7 @@ export function resolveView({ names, view: usual, limits, plain, faults }: Query
   const chosenBy = (['include', 'fields'] as const).find((parameter) => plain.has(parameter));
   if (chosenBy === undefined) return usual;
   const before = faults.length;
-  const root: Parts = { relations: names.type.links ? usualParts(names.type, names.rights) : new Map() };
+  const root: Parts = { relations: names.type.links ? usualParts(names.type) : new Map() };
   const addAll = (parameter: 'include' | 'fields'): void => {
     const complain = complainAbout(faults, parameter);
     const paths = plain.get(parameter)?.split(',') ?? [];
@@ -220,7 +226,7 @@ export function resolveView({ names, view: usual, limits, plain, faults }: Query
   if (plain.has('fields')) root.fields = new Set();
   addAll('fields');
   if (faults.length > before) return usual;
-  const view: View = { ...viewOf(names.type, names.variant, root), chosenBy };
+  const view: View = { ...viewOf(names.type, names.variant, root, names.rights), chosenBy };
   if (countRelations(view) <= limits.maxIncludes) return view;
   const complain = complainAbout(faults, chosenBy);
   return complain('too-many', `A request can show at most ${limits.maxIncludes} relations`) ?? usual;
@@ -229,7 +235,7 @@ export function resolveView({ names, view: usual, limits, plain, faults }: Query
 function addPath(
   path: string,
   root: Parts,
-  { type: rootType, variant, rights }: PathNames,
+  { type: rootType, variant }: PathNames,
   complain: Complain,
   { parameter, isFixed }: { readonly parameter: 'include' | 'fields'; readonly isFixed: boolean },
 ): void {
@@ -238,9 +244,9 @@ function addPath(
   const steps = path.split('.');
   for (const [depth, step] of steps.entries()) {
     const isLast = depth === steps.length - 1;
-    const relation = relationsFor(rights, type).get(step);
+    const relation = type.relations.get(step);
     if (relation === undefined) {
-      if (parameter === 'include' || !isLast) return unknownRelation(type, rights, step, complain);
+      if (parameter === 'include' || !isLast) return unknownRelation(type, step, complain);
       const { identifier } = type;
       const field = type.fields.get(step);
       if (identifier.inRecord && step === identifier.name) return undefined;
@@ -248,7 +254,7 @@ function addPath(
         return complain('not-shown', `${decidedBy} does not show the field "${step}" of ${type.name}`);
       if (field) return void (parts.fields === 'all' || parts.fields?.add(field));
       const own = identifier.inRecord ? [identifier.name] : [];
-      const known = [...own, ...fields.map(({ name }) => name), ...relationsFor(rights, type).keys()];
+      const known = [...own, ...fields.map(({ name }) => name), ...type.relations.keys()];
       return complain('unknown-field', `${type.name} has no field ${quote(step)}`, () => didYouMean(step, known));
     }
     if (depth === MAX_INCLUDE_DEPTH)

@@ -1,7 +1,7 @@
 /** Parses query strings to queries, and reports all faults of a request at once. */
 import { createCache, memoized } from '../memo.ts';
-import type { RecordType, UniqueMembers, Variant } from '../model/model.ts';
-import { can, namedUniques, relationsFor, type Rights } from '../model/rights.ts';
+import { type RecordType, type UniqueMembers, type Variant, wholeOf } from '../model/model.ts';
+import { can, namedUniques, type Rights } from '../model/rights.ts';
 import { didYouMean, nearest } from '../names.ts';
 import { type Fault, faultyRequest, Problem } from '../problem.ts';
 import { resolveFilters } from './filters.ts';
@@ -42,7 +42,7 @@ export function createQueryResolver(
     }));
     const readers = Object.entries(KINDS).map(([name, kind]) => {
       const read = (given: Parameters): unknown => {
-        const sorted = sortParameters(given, kind, type, rights);
+        const sorted = sortParameters(given, kind, type);
         const { faults } = sorted;
         const variant = variantOf(type, sorted.plain.get('variant'), faults);
         const query = kind.resolve({ ...sorted, ...shownBy(variant), limits: { ...limits, maxIdentifiers } });
@@ -101,7 +101,6 @@ function sortParameters(
   { all, faults: unreadable, shared = '', written = inUrl }: Parameters,
   accepted: QueryKind,
   type: RecordType,
-  rights: Rights,
 ): Pick<QueryReading, 'limit' | 'orderBy' | 'filters' | 'plain' | 'shared' | 'written' | 'faults'> {
   const faults = [...unreadable];
   const sorted = { limit: [] as Parameter[], orderBy: [] as Parameter[], filters: [] as Parameter[] };
@@ -111,7 +110,7 @@ function sortParameters(
     if (steps && accepted.conditions === true) {
       const [name] = steps;
       sorted[name === 'limit' || name === 'orderBy' ? name : 'filters'].push(parameter);
-    } else if (!accepted.plain.includes(key)) refuse(parameter, accepted, type, rights, faults);
+    } else if (!accepted.plain.includes(key)) refuse(parameter, accepted, type, faults);
     else if (plain.has(key)) complainAbout(faults, key)('repeated', `"${key}" is given twice`);
     else plain.set(key, value);
   }
@@ -131,13 +130,7 @@ const EQUIVALENTS: ReadonlyMap<string, string> = new Map([
   ['expand', 'include=RELATION'],
 ]);
 
-function refuse(
-  { key, steps }: Parameter,
-  { plain, conditions }: QueryKind,
-  type: RecordType,
-  rights: Rights,
-  faults: Fault[],
-): void {
+function refuse({ key, steps }: Parameter, { plain, conditions }: QueryKind, type: RecordType, faults: Fault[]): void {
   const complain = complainAbout(faults, key);
   // `page[number]` and `_page` mean the same as `page`.
   const equivalent = EQUIVALENTS.get(/^[_$]?([a-z]+)(?:\[[^\]]*\])*$/.exec(key)?.[1] ?? '');
@@ -146,7 +139,7 @@ function refuse(
   else if (key === DRY_RUN) complain('unknown-parameter', `"${key}" can only be used with requests that write`);
   else
     complain('unknown-parameter', `Unknown parameter ${quote(key)}`, () => {
-      const names = [type.identifier.name, ...type.fields.keys(), ...relationsFor(rights, type).keys()];
+      const names = [type.identifier.name, ...type.fields.keys(), ...type.relations.keys()];
       return didYouMeanHint(
         equivalent ?? spellingOf(key, plain, conditions === true ? ['limit', 'orderBy', ...names] : []),
       );
@@ -196,7 +189,7 @@ function resolveUnique({ names: { type, rights }, plain, faults }: QueryReading)
   const complain = complainAbout(faults, ON);
   const textOf = ({ members }: UniqueMembers): string => members.map(({ name }) => name).join(',');
   const sorted = (text: string): string => text.split(/ *, */).toSorted().join(',');
-  const declared = new Map(namedUniques(type, rights).map((unique) => [sorted(textOf(unique)), unique]));
+  const declared = new Map(namedUniques(wholeOf(type), rights).map((unique) => [sorted(textOf(unique)), unique]));
   const all = [...declared.values()].map((unique) => `${ON}=${textOf(unique)}`);
   const text = plain.get(ON)?.trim();
   if (text === undefined)

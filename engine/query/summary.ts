@@ -33,7 +33,8 @@ export function readSummary(reading: QueryReading): SummaryQuery {
   const range = resolveLimit(reading.limit, MAX_GROUPS, faults);
   const paths = [...keys, ...measures].flatMap(({ path }) => (path ? [{ path, descending: false }] : []));
   refuseManyRelations(filters, paths, faults);
-  return { type: names.type, filters, keys, measures, order, ...range, shared: reading.shared };
+  const { type, rights } = names;
+  return { type, rights, filters, keys, measures, order, ...range, shared: reading.shared };
 }
 
 /** `sum(price)` is `sum` and `price`; `price` has no word. */
@@ -82,7 +83,7 @@ function resolveKey({ name, word, text }: Item, names: PathNames, complain: Comp
     name,
     path,
     period,
-    shown: record && viewOf(record.target, record.target.defaultVariant, NO_PARTS, record.fields),
+    shown: record && viewOf(record.target, record.target.defaultVariant, NO_PARTS, names.rights, record.fields),
   };
 }
 

@@ -12,10 +12,12 @@ import {
 import {
   canSet,
   canWriteThrough,
+  fieldsOf,
   hiddenRequirement,
-  relationsFor,
+  relationsIn,
   requiresHidden,
   type Rights,
+  takesOpenKeys,
 } from '../model/rights.ts';
 import { didYouMean } from '../names.ts';
 import { type Fault, faultyRequest } from '../problem.ts';
@@ -64,18 +66,25 @@ function inVisibleWords(fault: Fault, { linkOnly, names }: Findings): readonly F
 
 /** The body without relations that the client may not see. */
 function visiblePart(found: Findings, type: RecordType, fields: readonly Field[], body: JsonObject, pointer: string) {
-  const relations = relationsFor(found.rights, type);
+  const relations = relationsIn(found.rights, type);
+  const ownFields = fieldsOf(found.rights, type);
   const known = (): readonly string[] => [
     ...(type.identifier.inRecord ? [type.identifier.name] : []),
-    ...fields.map(({ name }) => name),
+    ...fields.flatMap(({ name }) => (ownFields.has(name) ? name : [])),
     ...relations.keys(),
   ];
   found.names.set(pointer, known);
+  /** Whether the key is for the validator to judge. */
+  const isFree = (key: string): boolean =>
+    !type.fields.has(key) &&
+    !type.relations.has(key) &&
+    (!type.open || key === type.identifier.name || takesOpenKeys(found.rights, type));
   const members = Object.entries(body).flatMap(([key, value]): readonly (readonly [string, JsonValue])[] => {
-    if (value === undefined || !type.relations.has(key)) return value === undefined ? [] : [[key, value]];
+    if (value === undefined) return [];
     const at = `${pointer}/${escapeStep(key)}`;
     const relation = relations.get(key);
     if (relation === undefined) {
+      if (ownFields.has(key) || isFree(key)) return [[key, value]];
       found.unknown.push(unknownKey(at, key, didYouMean(key, known())));
       return [];
     }

@@ -1,7 +1,6 @@
 /** Bodies of dialects, whose clients send back whatever they were shown: what a request does not show stays as it is. */
 import { isObject, type JsonObject, type JsonValue, parsedJson } from '../../json/json.ts';
 import type { RecordType, Relation } from '../../model/model.ts';
-import { relationsFor } from '../../model/rights.ts';
 import { parseIdentifier } from '../../operations/operation.ts';
 import type { Body, ParsedRecord } from '../../operations/body.ts';
 import { type Fault, faultyRequest } from '../../problem.ts';
@@ -17,10 +16,10 @@ export const isId = ({ identifier }: RecordType): boolean => identifier.inRecord
 export async function translated(
   body: Body,
   { identifier, request, target, caller }: Exchange,
-  { type, rights, store, queries }: Service,
+  { type, store, queries }: Service,
   { links = new Map() }: RecordType,
 ): Promise<Body> {
-  const relations = relationsFor(rights, type);
+  const { relations } = type;
   const { relations: shown } = queries.view(target.query);
   const isPut = request.method === 'PUT';
   const faults: Fault[] = [];

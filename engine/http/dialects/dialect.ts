@@ -2,7 +2,7 @@
 import { MAX_IN_VALUES } from '../../field-types/field-type.ts';
 import { memoized } from '../../memo.ts';
 import type { RecordType, Relation, Variant } from '../../model/model.ts';
-import { relationsFor, type Rights } from '../../model/rights.ts';
+import type { Rights } from '../../model/rights.ts';
 import { JSON_TYPE } from '../../operations/table.ts';
 import { type Fault, reworded } from '../../problem.ts';
 import type { QueryLimits } from '../../query/list-query.ts';
@@ -36,8 +36,9 @@ export function routesMaker(dialects: ReadonlyMap<string, HttpDialect>, limits: 
     if (!dialect) return createRoutes(root, types, rights, serviceOf);
     const queriesOf = resolverOf(dialect);
     const translating = (type: RecordType): Service => {
-      const shown = shownType(type, rights);
       const service = serviceOf(type);
+      const { seen } = service;
+      const shown = shownType(seen);
       // Clients request all references of a page at once.
       const maxIdentifiers = Math.max(type.maxLimit, MAX_IN_VALUES);
       const queries = queriesOf(shown, rights, dialect.parser(shown), maxIdentifiers);
@@ -45,7 +46,7 @@ export function routesMaker(dialects: ReadonlyMap<string, HttpDialect>, limits: 
         ...service,
         path: root + encodeURIComponent(type.path),
         queries,
-        translate: (body, exchange) => translated(body, exchange, { ...service, queries }, shown),
+        translate: (body, exchange) => translated(body, exchange, { ...service, type: seen, queries }, shown),
       };
     };
     return createRoutes(root, types, rights, translating, bindingsOf(dialect));
@@ -74,8 +75,8 @@ const renamed =
     'parameter' in fault && fault.parameter === 'include' ? { ...fault, parameter: embed } : fault;
 
 /** The type in queries and responses. The identifier hides a field or relation named `id`. */
-function shownType(type: RecordType, rights: Rights): RecordType {
-  const links = linksOf(type, rights);
+function shownType(type: RecordType): RecordType {
+  const links = linksOf(type);
   const statementKey = `${type.statementKey} by ${[ID, ...links.keys()].join()}`;
   if (isId(type)) return { ...type, statementKey, links };
   const without = <V>(all: ReadonlyMap<string, V>): ReadonlyMap<string, V> =>
@@ -98,9 +99,9 @@ function shownType(type: RecordType, rights: Rights): RecordType {
 }
 
 /** The relations with their identifier in the record, by names such as `owner_id`, which no other key has. */
-function linksOf(type: RecordType, rights: Rights): ReadonlyMap<string, Relation> {
+function linksOf(type: RecordType): ReadonlyMap<string, Relation> {
   const { fields, relations, identifier, open } = type;
-  const named = [...relationsFor(rights, type).values()].flatMap((relation) => {
+  const named = [...type.relations.values()].flatMap((relation) => {
     const { name, shown, link, target } = relation;
     const key = `${name}_${ID}`;
     const isTaken = open || fields.has(key) || relations.has(key) || key === identifier.name;

@@ -10,6 +10,7 @@ import {
   OPEN_COLUMN,
   type RecordType,
   type Relation,
+  wholeOf,
 } from '../../model/model.ts';
 import { Problem } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
@@ -261,7 +262,7 @@ export function createFindViewRows(dialect: Dialect) {
     const found = Map.groupBy(await reader.all(statement, [JSON.stringify(identifiers)]), ([path]) => Number(path));
     if ([...found.values()].some(({ length }) => length > most)) return undefined;
     return pathsOf(view).flatMap(({ type }, path) =>
-      (found.get(path) ?? []).map(([, identifier]) => ({ type, identifier: Number(identifier) })),
+      (found.get(path) ?? []).map(([, identifier]) => ({ type: wholeOf(type), identifier: Number(identifier) })),
     );
   };
 }

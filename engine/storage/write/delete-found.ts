@@ -1,5 +1,6 @@
 /** Deletes the records that match filters: a search before the transaction, which deletes only those that still match. */
 import { MAX_IN_VALUES } from '../../field-types/field-type.ts';
+import { wholeOf } from '../../model/model.ts';
 import { Problem } from '../../problem.ts';
 import type { DeletedRecords, DeleteFoundRequest } from '../store.ts';
 import { type Refusal, tooManyRows } from './cascade.ts';
@@ -29,22 +30,17 @@ export const deleteFound: Verb<DeletionRequest, DeletedRecords> = {
 async function run(transaction: Transaction, request: Stamped<DeletionRequest>): Promise<DeletedRecords> {
   const { writer, reads, writeRows = Infinity } = transaction;
   const { query, most, found = [] } = request;
+  const type = wholeOf(query.view.type);
   const tooMany: Refusal = (_deletion, _through, affected) =>
     affected > most ? tooManyAffected(most) : tooManyRows(writeRows, { parameter: '_cnd' }, 'The request');
   const session = sessionOf(transaction, writer, request);
   const { locks, of } = session.tables;
-  if (locks && found.length > 0) await writer.column(of(query.view.type).hold('update'), [JSON.stringify(found)]);
+  if (locks && found.length > 0) await writer.column(of(type).hold('update'), [JSON.stringify(found)]);
   const identifiers: number[] = [];
   const some = locks ? MAX_IN_VALUES : SQLITE_BATCH;
   for (let at = 0; at < found.length; at += some)
     for (const one of await reads.among(writer, query, found.slice(at, at + some))) identifiers.push(one);
-  const { plan, affected } = await planDeletion(
-    session,
-    { type: query.view.type, identifiers, pointer: '' },
-    writeRows,
-    tooMany,
-    most,
-  );
+  const { plan, affected } = await planDeletion(session, { type, identifiers, pointer: '' }, writeRows, tooMany, most);
   const counts = { deleted: identifiers.length, affected };
   if (request.dryRun) return { ...counts, effects: effectsOf(session, plan, []) };
   await apply(session, plan);
