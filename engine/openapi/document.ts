@@ -1,4 +1,6 @@
 /** The OpenAPI document of a Model, from the table of operations. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { JsonObject, JsonValue } from '../json/json.ts';
 import type { Turns } from '../memo.ts';
 import type { Model, RecordType } from '../model/model.ts';
@@ -17,6 +19,7 @@ import {
   responsesOf,
 } from '../operations/table.ts';
 import { MAX_GROUPS } from '../query/summary.ts';
+import { PACKAGE_FOLDER } from '../process.ts';
 import type { HttpDialectName } from '../settings/settings.ts';
 import { arrayOf, closed, type Components, createComponents, described, integers } from './components.ts';
 import { changeExample, creationExample, itemExample, recordExample, upsertExample } from './examples.ts';
@@ -243,39 +246,9 @@ const DELETED_FOUND = closed('How many records were deleted.', {
   affected: described('The same with those that were deleted or unlinked together with them.', integers(0)),
 });
 
-const GUIDE = `Every record type has the same operations, with the same rules.
-
-**Lists.** \`_cnd[limit]\` takes an offset and a limit: \`_cnd[limit]=0&_cnd[limit]=20\`. To read a list to the end, follow
-the \`next\` links of the \`Link\` header. \`_cnd[orderBy]\` takes fields, each with an optional \`asc\` or \`desc\`.
-\`_cnd[field]=value\` and \`_cnd[field][operator]=value\` filter. Filters and sorting also work through relations to one
-record: \`_cnd[owner.name]=Anna\`. Filters must all match; \`_cnd[$any][0][name]=Anna&_cnd[$any][1][age][lt]=5\` finds what
-matches one of them, and \`$all\` and \`$none\` work likewise. \`_cnd[pets][$some][0][name]=Rex\` filters by the records of a
-set, as do \`$none\`, \`$every\`, and \`_cnd[pets][$count][gte]=3\`.
-
-**Summaries.** \`GET …/$summary?by=owner,month(born)&measure=count,sum(price)\` counts records and adds up their values by
-group, exactly. It takes the filters of lists; \`_cnd[orderBy]\` and \`_cnd[limit]\` are about groups.
-
-**Records** show their relations one level deep; \`include\` and \`fields\` show more or less. What GET returns can be sent
-back with PUT.
-
-**Writes** change the keys in the body. Related records are linked by their identifier, created without one, and unlinked
-by null. Unknown keys and parameters are rejected. POST also takes an array of records, or a record on each line as
-NDJSON or CSV, and PATCH of the collection an array of changes, each with its identifier. Each request is one transaction: all or nothing. \`dryRun=true\` only tells
-what a write would do.
-
-**Decimals** are strings, and come back as they were written.
-
-**Entity tags.** \`If-None-Match\` avoids reading unchanged records again. \`If-Match\` keeps two writers from overwriting
-each other.
-
-**Problems** are \`application/problem+json\`, with every error and its place.
-
-HEAD works wherever GET does, and OPTIONS returns the methods of a path.
-`;
-
-const SIMPLE_GUIDE = `The same interface as in \`openapi.json\`, for tools that know less of OpenAPI: records as they are shown by
-default, JSON alone, and filters that compare with one value. Everything else, such as summaries, is there as well; the full
-document says how.`;
+const guide = (name: string): string => readFileSync(join(PACKAGE_FOLDER, 'engine/openapi', name), 'utf8');
+const GUIDE = guide('guide.md');
+const SIMPLE_GUIDE = guide('simple-guide.md');
 
 /** Mentions the dialects without their paths, since their clients know them. */
 function otherInterfaces(dialects: readonly HttpDialectName[]): string {

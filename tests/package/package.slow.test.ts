@@ -28,7 +28,7 @@ test('it has the program, its types and its documents, and neither sources nor t
   expect(outside.toSorted()).toEqual(
     (
       'CHANGELOG.md LICENSE README.md SECURITY.md deploy/records.service dist/LICENSES.txt ' +
-      'dist/sbom.cdx.json dist/server.js engine/descriptor/descriptor.schema.json package.json'
+      'dist/sbom.cdx.json dist/server.js engine/descriptor/descriptor.schema.json engine/openapi/guide.md engine/openapi/simple-guide.md package.json'
     )
       .split(' ')
       .toSorted(),

@@ -38,8 +38,13 @@ async function built(): Promise<string> {
   await symlink(resolve('dist'), join(own, 'dist'));
   await symlink(resolve('docs'), join(own, 'docs'));
   await symlink(resolve('deploy'), join(own, 'deploy'));
-  await cp('engine/pages/public', join(own, 'engine/pages/public'), { recursive: true });
-  await cp('engine/descriptor/descriptor.schema.json', join(own, 'engine/descriptor/descriptor.schema.json'));
+  for (const kept of [
+    'pages/public',
+    'descriptor/descriptor.schema.json',
+    'openapi/guide.md',
+    'openapi/simple-guide.md',
+  ])
+    await cp(join('engine', kept), join(own, 'engine', kept), { recursive: true });
   await promisify(execFile)(process.execPath, [TSC, ...OPTIONS, '--outDir', own]);
   await rename(own, directory).catch(async (error: unknown) => {
     await rm(own, { recursive: true });
