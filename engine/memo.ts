@@ -16,6 +16,16 @@ export function memoized<K extends object, A extends readonly unknown[], T>(
   };
 }
 
+/** Calls `make` once for each key, of which there are few. */
+export function perKey<K, V>(make: (key: K) => V): (key: K) => V {
+  const known = new Map<K, V>();
+  return (key) => {
+    const made = known.get(key) ?? make(key);
+    known.set(key, made);
+    return made;
+  };
+}
+
 /** A least-recently-used cache. */
 export function createCache<T>(most: number): (key: string, make: () => T) => T {
   // A Map keeps insertion order, so its first key is the least recently used.

@@ -73,7 +73,7 @@ export type Fault = FaultPlace & {
 
 export interface RecordName {
   readonly type: string;
-  readonly identifier: number;
+  readonly identifier: number | string;
 }
 
 export const MAX_ERRORS = 100;

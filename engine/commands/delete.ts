@@ -1,5 +1,6 @@
 /** `delete` deletes a record and its cascade in short transactions. */
 import { setTimeout as delay } from 'node:timers/promises';
+import { expectedOf, type Identifier, parsedIdentifier } from '../model/identifier.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { Problem, StartError } from '../problem.ts';
 import { print } from '../process.ts';
@@ -22,15 +23,15 @@ export const remove = command(
   { chunked: BOOLEAN },
   ['TYPE', 'ID'],
   async ({ chunked }, [name, text], settings) => {
-    const identifier = Number(text);
-    if (!/^[1-9]\d*$/.test(text) || !Number.isSafeInteger(identifier))
-      throw new StartError(`"${text}" is not an identifier; expected an integer of 1 or more\n${USAGE}`);
     if (chunked !== true)
       throw new StartError(
         `--chunked is missing; to delete a record in one transaction, send DELETE to its path\n${USAGE}`,
       );
     const { found, rows } = await withDatabase(settings, async (own, driver) => {
-      typeNamed(own, name);
+      const { identifier: known } = typeNamed(own, name);
+      const identifier = parsedIdentifier(known, text);
+      if (identifier === undefined)
+        throw new StartError(`"${text}" is not an identifier; expected ${expectedOf(known)}\n${USAGE}`);
       const { steps, kept, model } = await planFor(own, driver);
       if (steps.length > 0 || kept.some(({ code }) => LINKING.has(code)))
         throw new StartError('The tables do not match the descriptors; see `records plan`. Nothing was deleted.');
@@ -39,8 +40,8 @@ export const remove = command(
       const progress = (more: number): void => report((count += more));
       return { found: await deleteTree(model, driver, typeNamed(model, name), identifier, progress), rows: count };
     });
-    if (!found) throw new StartError(`There is no ${name} ${identifier}; nothing was deleted`);
-    print(`Deleted ${name} ${identifier}: ${rows} rows were deleted or unlinked`);
+    if (!found) throw new StartError(`There is no ${name} ${text}; nothing was deleted`);
+    print(`Deleted ${name} ${text}: ${rows} rows were deleted or unlinked`);
     return 0;
   },
 );
@@ -57,7 +58,7 @@ export async function deleteTree(
   model: Model,
   driver: Driver,
   type: RecordType,
-  identifier: number,
+  identifier: Identifier,
   onRows: (rows: number) => void,
 ): Promise<boolean> {
   const { dialect } = driver;
@@ -90,9 +91,10 @@ export async function deleteTree(
   }
 
   /** Omits records that another write has moved since the walk. */
-  async function stillBelow(writer: Writer, below: RecordType, some: readonly number[], via: Below): Promise<number[]> {
+  async function stillBelow(writer: Writer, below: RecordType, some: readonly Identifier[], via: Below) {
     const rows = await writer.all(tables.of(below).linksIn(via.column).rows, [JSON.stringify(some)]);
-    return rows.filter(([, parent]) => via.parents.has(Number(parent))).map(([id]) => Number(id));
+    const links = rows as readonly (readonly [identifier: Identifier, parent: Identifier])[];
+    return links.filter(([, parent]) => via.parents.has(parent)).map(([id]) => id);
   }
 
   for (const { table, pairs: lost } of pairs)

@@ -1,5 +1,6 @@
 /** Descriptors as YAML files have them, and their defaults. */
 import type { Generated, Shape } from '../field-types/field-type.ts';
+import type { Maker } from '../field-types/identifiers.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
 import { fieldTypes } from '../field-types/registry.ts';
 import { FIELD_WORDS } from './grammar.ts';
@@ -82,6 +83,13 @@ interface IdentifierDescriptor {
   readonly title?: string;
   readonly description?: string;
   readonly inRecord?: boolean;
+  readonly type?: string;
+  readonly by?: Maker;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
+  readonly format?: string;
+  readonly examples?: readonly JsonValue[];
 }
 
 export interface Descriptor {
@@ -109,8 +117,7 @@ export interface Descriptor {
   readonly seed?: readonly JsonObject[];
 }
 
-/** The largest identifier that a client or a seed can choose; the sequence continues after it. */
-export const MAX_GIVEN_IDENTIFIER = 2 ** 52;
+export { MAX_GIVEN_IDENTIFIER } from '../field-types/identifiers.ts';
 
 /** The default for the time of the request. */
 export const NOW = 'now';
@@ -121,7 +128,7 @@ export const DEFAULTS = {
   open: false,
   preconditions: 'optional',
   onDelete: 'restrict',
-  identifier: { name: 'id', description: 'Unique identifier of the record', inRecord: true },
+  identifier: { name: 'id', type: 'integer', description: 'Unique identifier of the record', inRecord: true },
 } as const;
 
 type Named = Partial<Pick<Descriptor, 'type' | 'path' | 'table'>>;

@@ -10,7 +10,7 @@ import { diagnose, diagnoseAt, rangeOf, readDescriptor, type Source, withoutSour
 import { toJson } from './to-json.ts';
 import { checkReachability, checkRelations, checkRequiredCycles } from './checks/relations.ts';
 import { checkChecks, checkGenerated } from './checks/rules.ts';
-import { checkFields, checkSeeds, checkVariants } from './checks/fields.ts';
+import { checkFields, checkIdentifier, checkSeeds, checkVariants } from './checks/fields.ts';
 import {
   checkColumns,
   checkDefaultNames,
@@ -136,6 +136,7 @@ const locationOf = ({ line, column }: Diagnostic): string => `${line}:${column}`
 
 const checks: readonly TypeCheck[] = [
   checkFields,
+  checkIdentifier,
   checkGenerated,
   checkMembers,
   checkVariants,

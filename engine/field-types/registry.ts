@@ -9,8 +9,9 @@ import { integer } from './integer.ts';
 import { number } from './number.ts';
 import { string } from './string.ts';
 import { timestamp } from './timestamp.ts';
+import { uuid } from './uuid.ts';
 
-const scalars = [string, integer, number, boolean, decimal, date, timestamp];
+const scalars = [string, integer, number, boolean, decimal, date, timestamp, uuid];
 const any = anyType(scalars);
 const array = arrayType([...scalars, any]);
 

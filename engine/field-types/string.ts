@@ -49,11 +49,11 @@ export const string: FieldType = {
   columns: {
     sqlite: {
       ...textColumn,
-      convertsFrom: { integer: asText, decimal: asIs, date: asIs, timestamp: instantText.sqlite },
+      convertsFrom: { integer: asText, decimal: asIs, date: asIs, uuid: asIs, timestamp: instantText.sqlite },
     },
     postgres: {
       ...postgresText,
-      convertsFrom: { integer: toText, decimal: toText, date: dateText, timestamp: instantText.postgres },
+      convertsFrom: { integer: toText, decimal: toText, date: dateText, uuid: toText, timestamp: instantText.postgres },
     },
   },
   temporary: (index) => `~${index}`,

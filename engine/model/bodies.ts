@@ -1,5 +1,5 @@
 /** Request bodies as JSON Schema. Validation and OpenAPI write the parts with their own keywords. */
-import { MAX_GIVEN_IDENTIFIER } from '../descriptor/descriptor.ts';
+import { MAX_GIVEN_IDENTIFIER } from '../field-types/identifiers.ts';
 import { ITEMS, type ItemShape, withNull } from '../field-types/field-type.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import { type Field, ITEM_TAG, type RecordType, type Relation } from './model.ts';
@@ -36,12 +36,14 @@ export function creationSchema(type: RecordType, fields: readonly Field[], write
 
 function bodySchema(type: RecordType, fields: readonly Field[], write: BodyWriting, largest: number): JsonObject {
   const { identifier, open } = type;
+  const known = write.identifier(type, largest);
+  const isRequired = identifier.by === 'client' && largest === MAX_GIVEN_IDENTIFIER;
   const refused = [...type.fields.values()].filter((field) => !fields.includes(field));
   return {
     type: 'object',
     properties: {
       // Null counts as absent.
-      ...(identifier.inRecord ? { [identifier.name]: withNull(write.identifier(type, largest)) } : {}),
+      ...(identifier.inRecord ? { [identifier.name]: isRequired ? known : withNull(known) } : {}),
       ...Object.fromEntries(fields.map((field) => [field.name, write.field(field, type)])),
       // Otherwise `additionalProperties` would accept refused fields.
       ...(open
@@ -72,8 +74,10 @@ export function relatedSchema(relation: Relation, record: JsonObject, write: Bod
   return { ...record, required: [name], properties: { ...properties, [name]: identifier } };
 }
 
-const requiredKeys = (type: RecordType): readonly string[] =>
-  [...type.fields.values(), ...type.relations.values()].filter(({ required }) => required).map(({ name }) => name);
+function requiredKeys({ identifier, fields, relations }: RecordType): readonly string[] {
+  const required = [...fields.values(), ...relations.values()].filter((member) => member.required);
+  return [...(identifier.by === 'client' ? [identifier] : []), ...required].map(({ name }) => name);
+}
 
 /** Returns the keys that a related record needs: its identifier (`link`), `nothing`, or its identifier or these keys. */
 export function relatedDemand(relation: Relation): 'link' | 'nothing' | readonly string[] {

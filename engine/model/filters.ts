@@ -2,6 +2,7 @@
 import type { GroupKind } from '../descriptor/conditions.ts';
 import type { OperatorName } from '../field-types/field-type.ts';
 import type { JsonValue } from '../json/json.ts';
+import type { IdentifierField } from './identifier.ts';
 import type { Field, RecordType, Relation } from './model.ts';
 
 /** A value of a record or, through to-one relations, of a related record; without `field`, the identifier. */
@@ -11,6 +12,9 @@ export interface Path {
   readonly type: RecordType;
   readonly field: Field | undefined;
 }
+
+/** What is at the end of a path. */
+export const valueAt = ({ field, type }: Path): Field | IdentifierField => field ?? type.identifier;
 
 export interface SetPath {
   readonly name: string;

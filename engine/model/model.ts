@@ -11,6 +11,7 @@ import type {
 } from '../descriptor/descriptor.ts';
 import type { FieldType, Generated, OperatorName, Shape } from '../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
+import { type Identifier, type IdentifierField, identifierOf } from './identifier.ts';
 
 export interface Field extends Shape {
   readonly name: string;
@@ -38,15 +39,6 @@ export interface Field extends Shape {
   /** Column of case-folded strings; other instances or unique indexes may need it even if not `caseless`. */
   readonly folded: string | undefined;
   readonly renamedFrom: string | undefined;
-  readonly column: string;
-}
-
-interface Identifier {
-  readonly name: string;
-  readonly title: string;
-  readonly description: string;
-  /** Whether records show the identifier, and bodies accept it. */
-  readonly inRecord: boolean;
   readonly column: string;
 }
 
@@ -157,7 +149,7 @@ export interface RecordType {
   readonly path: string;
   readonly table: string;
   readonly operations: ReadonlySet<Operation>;
-  readonly identifier: Identifier;
+  readonly identifier: IdentifierField;
   readonly label: Field | undefined;
   readonly fields: ReadonlyMap<string, Field>;
   /** Generated fields known only to other instances: the service fills them in, requests cannot see them. */
@@ -225,12 +217,12 @@ export const MAX_INCLUDE_DEPTH = 4;
 export interface BodyRecord {
   readonly body: JsonObject;
   /** undefined for a new record. */
-  readonly identifier: number | undefined;
+  readonly identifier: Identifier | undefined;
   /** JSON Pointer. */
   readonly pointer: string;
 }
 
-export const wholeBody = (body: JsonObject, identifier?: number): BodyRecord => ({ body, identifier, pointer: '' });
+export const wholeBody = (body: JsonObject, identifier?: Identifier): BodyRecord => ({ body, identifier, pointer: '' });
 
 export const newItems = (bodies: readonly JsonObject[]): readonly BodyRecord[] =>
   bodies.map((body, index) => ({ body, identifier: undefined, pointer: `/${index}` }));
@@ -249,10 +241,8 @@ export function documentOf(records: readonly BodyRecord[]): JsonValue {
 export const ITEM_TAG = '@etag';
 
 /** Null counts as absent. */
-export function identifierIn(body: JsonObject, { identifier }: RecordType): number | undefined {
-  const value = identifier.inRecord ? body[identifier.name] : undefined;
-  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined;
-}
+export const identifierIn = (body: JsonObject, { identifier }: RecordType): Identifier | undefined =>
+  identifier.inRecord ? identifierOf(identifier, body[identifier.name]) : undefined;
 
 /** Sorts types after the types they refer to, except in cycles. */
 export function referredFirst(types: Iterable<RecordType>): readonly RecordType[] {

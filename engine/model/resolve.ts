@@ -6,7 +6,6 @@ import {
   type FieldDescriptor,
   foldedColumn,
   hiddenColumn,
-  identifierName,
   isNowByDefault,
   isNullable,
   joinTable,
@@ -20,9 +19,11 @@ import {
   tableOf,
 } from '../descriptor/descriptor.ts';
 import { listed } from '../field-types/field-type.ts';
+import { identifierKinds } from '../field-types/identifiers.ts';
 import { fieldTypes } from '../field-types/registry.ts';
 import { generatedName, pluralOf, snakeCase, titleFrom } from '../names.ts';
 import { resolveCheck } from './checks.ts';
+import type { IdentifierField } from './identifier.ts';
 import type { Check, Field, Index, JoinTable, Link, Model, RecordType, Reference, Relation, Variant } from './model.ts';
 
 export function resolveModel(descriptors: readonly Descriptor[]): Model {
@@ -42,7 +43,6 @@ export function resolveType(descriptor: Descriptor): Draft<RecordType> {
   const fields = new Map(
     Object.entries(descriptor.fields ?? {}).map(([name, field]) => [name, resolveField(name, field)]),
   );
-  const name = identifierName(descriptor);
   const { title = titleFrom(descriptor.type), label } = descriptor;
   const variants = new Map<string, Variant>();
   for (const [variant, omitted] of Object.entries(descriptor.variants?.omit ?? { '': [] }))
@@ -59,13 +59,7 @@ export function resolveType(descriptor: Descriptor): Draft<RecordType> {
     path: pathOf(descriptor),
     table: tableOf(descriptor),
     operations: operationsOf(descriptor),
-    identifier: {
-      name,
-      title: descriptor.identifier?.title ?? titleFrom(name),
-      description: descriptor.identifier?.description ?? DEFAULTS.identifier.description,
-      inRecord: descriptor.identifier?.inRecord ?? DEFAULTS.identifier.inRecord,
-      column: name,
-    },
+    identifier: resolveIdentifier(descriptor),
     label: label === undefined ? undefined : (defined(fields.get(label), label) as Draft<Field>),
     fields,
     hidden: [],
@@ -87,6 +81,15 @@ export function resolveType(descriptor: Descriptor): Draft<RecordType> {
     preconditions: descriptor.preconditions ?? DEFAULTS.preconditions,
     seed: [...(descriptor.seed ?? [])],
   };
+}
+
+function resolveIdentifier({ identifier: given = {} }: Descriptor): IdentifierField {
+  const { name = DEFAULTS.identifier.name, type = DEFAULTS.identifier.type, examples = [], ...rest } = given;
+  const { title = titleFrom(name), description = DEFAULTS.identifier.description, inRecord = true, ...others } = rest;
+  const kind = defined(identifierKinds.get(type), type);
+  const { by = kind.by, ...constraints } = others;
+  const shape = { constraints: { ...kind.constraints, ...constraints }, examples };
+  return { name, title, description, kind, type: kind.type, by, inRecord, column: name, ...shape };
 }
 
 export function resolveField(name: string, descriptor: FieldDescriptor): Field {
@@ -272,7 +275,7 @@ const SHARED: ReadonlySet<string> = new Set(['constraints', 'examples', 'default
 /** A copy of a Model; `revisions` maps its parts to members that replace theirs. */
 export function revised(model: Model, revisions: ReadonlyMap<object, object>): Model {
   const copies = new Map<object, object>();
-  const shared = new Set<unknown>(fieldTypes.values());
+  const shared = new Set<unknown>([...fieldTypes.values(), ...identifierKinds.values()]);
   // Registers a copy before its members are copied: the graph has cycles.
   const known = <T extends object>(part: object, made: T): T => {
     copies.set(part, made);

@@ -3,6 +3,7 @@ import { createHash, hash } from 'node:crypto';
 import type { Preconditions as Mode } from '../descriptor/descriptor.ts';
 import type { Caller } from '../edge/caller.ts';
 import type { JsonValue } from '../json/json.ts';
+import type { Identifier } from '../model/identifier.ts';
 import { ITEM_TAG, type RecordType } from '../model/model.ts';
 import type { Rights } from '../model/rights.ts';
 import { type Fault, faultyRequest, type Problem } from '../problem.ts';
@@ -30,7 +31,7 @@ export interface OperationContext {
 /** The arguments of an operation that writes; `Q` is its parsed query. */
 export interface WriteArguments<Q> {
   /** 0 for a collection. */
-  readonly id: number;
+  readonly id: Identifier;
   readonly query: Q;
   readonly body: Body;
   readonly caller: Caller;
@@ -51,7 +52,7 @@ export interface WriteResult {
   readonly json: string | undefined;
   readonly tag?: string | undefined;
   /** The identifier of a single created record. */
-  readonly created?: number | undefined;
+  readonly created?: Identifier | undefined;
   readonly effects?: readonly WriteEffect[] | undefined;
 }
 

@@ -1,6 +1,7 @@
 /** Reads records and lists. */
 import type { CountMode } from '../descriptor/descriptor.ts';
 import type { Caller } from '../edge/caller.ts';
+import type { Identifier } from '../model/identifier.ts';
 import type { RecordType } from '../model/model.ts';
 import { Problem } from '../problem.ts';
 import type { ListQuery, View } from '../query/list-query.ts';
@@ -16,7 +17,7 @@ export interface RecordResult {
 /** Fails with `record-not-found`. SQLite returns no promise, to speed up the most frequent requests. */
 export function get(
   { type, store }: OperationContext,
-  id: number,
+  id: Identifier,
   query: View,
   caller: Caller,
 ): RecordResult | Promise<RecordResult> {
@@ -24,7 +25,7 @@ export function get(
   return json instanceof Promise ? json.then((text) => found(type, id, text)) : found(type, id, json);
 }
 
-function found(type: RecordType, id: number, json: string | undefined): RecordResult {
+function found(type: RecordType, id: Identifier, json: string | undefined): RecordResult {
   if (json === undefined) throw new Problem('record-not-found', `There is no ${type.name} ${id}`);
   return { json, tag: tagOf(type, json) };
 }

@@ -4,9 +4,11 @@ import { foldedValue } from '../field-types/case-folding.ts';
 import { listed, MAX_IN_VALUES, parseTruth, patternExcess } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
 import type { JsonValue } from '../json/json.ts';
+import type { Identifier } from '../model/identifier.ts';
 import type { RecordType } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import type { Filter, Path, QueryReading, SetFilter, SetPath } from './list-query.ts';
+import { valueAt } from '../model/filters.ts';
 import { countOperators, type Operator, operators, operatorsByName } from './operators.ts';
 import {
   type Complain,
@@ -49,6 +51,9 @@ interface Unread extends PathStart {
 type Compared = Path | SetPath;
 
 const fieldOf = (compared: Compared): Path['field'] => ('set' in compared ? undefined : compared.field);
+/** Sets are compared by their number of records. */
+const COUNTED = { type: integer, constraints: {}, examples: [] };
+const comparedAs = (compared: Compared) => ('set' in compared ? COUNTED : valueAt(compared));
 
 class FilterReader {
   readonly #reading: QueryReading;
@@ -145,7 +150,7 @@ class FilterReader {
 
   #operator(path: Compared, text: string, complain: Complain): Operator | undefined {
     const field = fieldOf(path);
-    const type = field?.type ?? integer;
+    const { type } = comparedAs(path);
     const known = 'set' in path ? countOperators : type.operators;
     if (known.length === 0)
       return complain('not-filterable', `Lists cannot be filtered by fields of type ${type.name}`);
@@ -187,7 +192,8 @@ class FilterReader {
 
   #parse(path: Compared, text: string, steps: readonly string[], at: number, complain: Complain) {
     const field = fieldOf(path);
-    const type = field?.type ?? integer;
+    const shape = comparedAs(path);
+    const { type } = shape;
     const operator = steps[at - 1] ?? operators.eq.name;
     const { written } = this.#reading;
     const before = steps.slice(0, at - 1);
@@ -204,7 +210,7 @@ class FilterReader {
     const hint = canBeNull ? `; to find records ${found} a value, use ${written([...before, NULL], String(flag))}` : '';
     const isPlus = value === undefined && text.includes(' ') && type.parse(text.replaceAll(' ', '+')) !== undefined;
     const sign = isPlus ? '; a + in a URL is written %2B' : '';
-    const expected = type.expected(field ?? { constraints: {}, examples: [] });
+    const expected = type.expected(shape);
     const message = `${shown(path, text)} is not a valid value of "${this.#nameOf(path)}"; expected ${expected}${hint}${sign}`;
     return complain('invalid-value', message, () =>
       values && !canBeNull && !field?.sensitive ? didYouMean(text, values.map(String)) : '',
@@ -220,9 +226,8 @@ class FilterReader {
 
 /** Commas separate values only if no value contains one. */
 function isJoined(path: Compared): boolean {
-  const field = fieldOf(path);
-  if (!field) return true;
-  return !field.type.isText || (listed(field)?.every((value) => !String(value).includes(',')) ?? false);
+  const shape = comparedAs(path);
+  return !shape.type.isText || (listed(shape)?.every((value) => !String(value).includes(',')) ?? false);
 }
 
 /** Hides sensitive values, since clients and proxies log problems. */
@@ -232,7 +237,7 @@ const EXACT: ReadonlySet<string> = new Set([operators.eq.name, operators.ne.name
 
 const NULL = 'null';
 
-export const identifiedBy = (type: RecordType, identifiers: readonly number[]): Filter => ({
+export const identifiedBy = (type: RecordType, identifiers: readonly Identifier[]): Filter => ({
   kind: 'value',
   path: ownPath(type, undefined),
   operator: 'in',

@@ -2,6 +2,7 @@
 import type { AggregateName, PeriodName } from '../field-types/field-type.ts';
 import type { JsonValue } from '../json/json.ts';
 import type { Filter, Path } from '../model/filters.ts';
+import type { Identifier } from '../model/identifier.ts';
 import type { Field, RecordType, Relation, Variant, UniqueMembers } from '../model/model.ts';
 import type { Rights } from '../model/rights.ts';
 import type { Fault } from '../problem.ts';
@@ -46,7 +47,7 @@ export interface Cursor {
   readonly direction: 'after' | 'before';
   readonly values: readonly JsonValue[];
   /** Has the values if they are too long for the cursor: `values` are a place before it, for when it has changed. */
-  readonly record?: { readonly identifier: number; readonly digest: string };
+  readonly record?: { readonly identifier: Identifier; readonly digest: string };
 }
 
 export interface ListQuery {

@@ -1,12 +1,13 @@
 /** Order and page of a list: `_cnd[orderBy]`, `_cnd[limit]`, and the cursors of `after=` and `before=`. */
 import { hash } from 'node:crypto';
 import { foldedValue } from '../field-types/case-folding.ts';
-import { integer } from '../field-types/integer.ts';
 import { type JsonValue, parsedJson } from '../json/json.ts';
 import { memoized } from '../memo.ts';
+import type { Identifier } from '../model/identifier.ts';
 import type { Field, RecordType } from '../model/model.ts';
 import type { Fault } from '../problem.ts';
 import type { Cursor, Filter, ListQuery, OrderBy, Path, QueryReading } from './list-query.ts';
+import { valueAt } from '../model/filters.ts';
 import { complainAbout, type Parameter, quote, textArray, wireArray } from './parameters.ts';
 import { ownPath, resolvePath } from './paths.ts';
 
@@ -42,10 +43,12 @@ export const resolveOrder = ({ orderBy: parameters, names, faults }: QueryReadin
 const NOT_IN_NAMES = /[-+:|\s"'[\]]/;
 
 function withTieBreak(type: RecordType, order: readonly OrderBy[]): readonly OrderBy[] {
-  const own = order.findIndex(({ path }) => path.relations.length === 0 && path.field === undefined);
+  const own = order.findIndex(({ path }) => isOwnIdentifier(path));
   if (own >= 0) return order.slice(0, own + 1);
   return [...order, { path: ownPath(type, undefined), descending: order.at(-1)?.descending ?? false }];
 }
+
+const isOwnIdentifier = ({ relations, field }: Path): boolean => relations.length === 0 && field === undefined;
 
 export const DIRECTIONS: ReadonlyMap<string, boolean> = new Map([
   ['asc', false],
@@ -139,7 +142,8 @@ const DIGEST_LENGTH = 12;
 
 type BoundTo = Pick<ListQuery, 'view' | 'order' | 'filters'>;
 
-const isText = ({ path: { field } }: OrderBy): boolean => field?.type.isText === true;
+/** The last term, the identifier of the record itself, stays whole. */
+const isText = ({ path }: OrderBy): boolean => valueAt(path).type.isText === true && !isOwnIdentifier(path);
 
 /** `values`: one per term of `query.order`. If they are long, texts are cut, and their digest follows. */
 export function encodeCursor(query: BoundTo, values: readonly JsonValue[]): string {
@@ -197,7 +201,7 @@ export function resolveCursor(query: ListQuery, { plain, written, faults }: Quer
   return {
     direction,
     values: [...values.slice(0, cut), isDescending && start !== null ? `${String(start)}\u{10ffff}` : start],
-    record: { identifier: Number(values[order.length - 1]), digest },
+    record: { identifier: values[order.length - 1] as Identifier, digest },
   };
 }
 
@@ -216,10 +220,8 @@ function textOf(condition: Filter): string {
 }
 
 /** Forged values must not reach the database: accepts only values valid for the path's field. */
-function isValueOf({ relations, field }: Path, value: JsonValue | undefined): boolean {
-  if (value === null) return field !== undefined || relations.length > 0;
+function isValueOf(path: Path, value: JsonValue | undefined): boolean {
+  if (value === null) return path.field !== undefined || path.relations.length > 0;
   const text = String(value);
-  return (
-    value !== undefined && (field?.type ?? integer).parse(text) === value && text.isWellFormed() && !text.includes('\0')
-  );
+  return value !== undefined && valueAt(path).type.parse(text) === value && text.isWellFormed() && !text.includes('\0');
 }

@@ -1,5 +1,6 @@
 /** Parses query strings to queries, and reports all faults of a request at once. */
 import { createCache, memoized } from '../memo.ts';
+import { sampleOf } from '../model/identifier.ts';
 import { type RecordType, type UniqueMembers, type Variant, wholeOf } from '../model/model.ts';
 import { can, namedUniques, type Rights } from '../model/rights.ts';
 import { didYouMean, nearest } from '../names.ts';
@@ -213,7 +214,10 @@ function readDelete(reading: QueryReading): DeleteQuery {
   const filters = resolveFilters(reading);
   const dryRun = resolveDryRun(reading);
   if (reading.filters.length === 0 && faults.length === 0)
-    complainAbout(faults, '_cnd')('required', `DELETE needs a filter, such as _cnd[${names.type.identifier.name}]=1`);
+    complainAbout(faults, '_cnd')(
+      'required',
+      `DELETE needs a filter, such as _cnd[${names.type.identifier.name}]=${sampleOf(names.type.identifier)}`,
+    );
   const order = orderBy(names.type, undefined);
   refuseManyRelations(filters, order, faults);
   const all = { offset: 0, limit: undefined, cursor: undefined, shared: '' };

@@ -1,9 +1,9 @@
 /** The query of a summary: `by=zone,day(date)&measure=count,sum(price)`, and the filters, order and limit of lists. */
 import type { AggregateName, PeriodName } from '../field-types/field-type.ts';
-import { integer } from '../field-types/integer.ts';
 import { didYouMean } from '../names.ts';
 import { resolveFilters } from './filters.ts';
 import type { GroupKey, Measure, PathNames, QueryReading, SummaryOrder, SummaryQuery } from './list-query.ts';
+import { valueAt } from '../model/filters.ts';
 import { DIRECTIONS, resolveLimit, resolveTerms } from './paging.ts';
 import { type Complain, complainAbout, quote } from './parameters.ts';
 import { NO_PARTS, refuseManyRelations, resolvePath, viewOf } from './paths.ts';
@@ -70,7 +70,7 @@ function resolveKey({ name, word, text }: Item, names: PathNames, complain: Comp
     return complain('unknown-key', `${quote(name)} is not one of ${KEY_FORMS}`, () => wordHint(name, PERIODS));
   const path = shownPath(text, names, complain, word === undefined ? PERIODS.map((known) => `${known}()`) : []);
   if (path === undefined) return undefined;
-  const { type } = path.field ?? { type: integer };
+  const { type } = valueAt(path);
   if (type.operators.length === 0)
     return complain(
       'not-groupable',
@@ -103,7 +103,7 @@ function resolveMeasure({ name, word, text }: Item, names: PathNames, complain: 
     );
   const path = shownPath(text, names, complain);
   if (path === undefined) return undefined;
-  const { type } = path.field ?? { type: integer };
+  const { type } = valueAt(path);
   if (aggregate === 'sum' && type.columns.sqlite.aggregates?.sum === undefined)
     return complain(
       'not-summable',

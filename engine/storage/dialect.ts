@@ -1,6 +1,7 @@
 /** The parts of one database's SQL that Knex does not cover. Members return SQL unless noted. */
 import type { Knex } from 'knex';
 import type { DialectName, SqlValue } from '../field-types/field-type.ts';
+import type { IdentifierField } from '../model/identifier.ts';
 import type { JoinTable, RecordType } from '../model/model.ts';
 import type { View } from '../query/list-query.ts';
 import type { Column } from './columns.ts';
@@ -17,6 +18,8 @@ export interface Statement {
   /** The same statement for a shared transaction: it does nothing if it would have to wait for a lock. */
   readonly batched?: Statement | undefined;
 }
+
+export type TypedColumn = readonly [column: string, sqlType: string];
 
 export type Row = readonly SqlValue[];
 
@@ -59,6 +62,7 @@ export interface Dialect {
       readonly table: string;
       readonly identifier: string;
       readonly rowIdentifier: string;
+      readonly isCounted: boolean;
       /** Returns the SELECT; `from` precedes its own tables, `where` its own conditions. */
       readonly select: (columns: string, from?: string, where?: string) => string;
     }) => string;
@@ -79,20 +83,20 @@ export interface Dialect {
   readonly orderBy: (expression: string, descending: boolean, present: boolean) => string;
   /** The join of ordered rows with other rows, and whether it keeps the order. */
   readonly joined: { readonly words: string; readonly inOrder: boolean };
-  /** Condition: `column` is in a JSON array of numbers. Bound: the array. */
-  readonly oneOf: (column: string) => string;
-  /** The rows of a JSON array of numbers: `listed$.value`, and their order in `listed$.key`. Bound: the array. */
-  readonly listed: string;
-  /** Condition: two columns are in a JSON array of pairs. Bound: the array. */
-  readonly oneOfPairs: (left: string, right: string) => string;
+  /** Condition: `column` is in a JSON array of identifiers. Bound: the array. */
+  readonly oneOf: (column: string, sqlType: string) => string;
+  /** The rows of a JSON array of identifiers: `listed$.value`, and their order in `listed$.key`. Bound: the array. */
+  readonly listed: (sqlType: string) => string;
+  /** Condition: two columns are in a JSON array of pairs of identifiers. Bound: the array. */
+  readonly oneOfPairs: (left: TypedColumn, right: TypedColumn) => string;
 
   // Tables.
 
   readonly integer: string;
-  readonly identifier: (builder: Knex.CreateTableBuilder, column: string) => void;
+  readonly identifier: (builder: Knex.CreateTableBuilder, identifier: IdentifierField) => void;
   readonly openKeys: string;
   readonly namesConstraints: boolean;
-  /** Follows the closing bracket of CREATE TABLE; `keyed`: the table has an identifier column. */
+  /** Follows the closing bracket of CREATE TABLE; `keyed`: the table has an identifier column that counts. */
   readonly tableOptions: (keyed: boolean) => string;
   /** The terms of an index that serves `orderBy`; it ends in the identifier unless unique. */
   readonly indexed: (expressions: readonly string[], identifier: string | undefined) => readonly string[];

@@ -3,6 +3,7 @@ import type { CountMode } from '../descriptor/descriptor.ts';
 import type { Caller } from '../edge/caller.ts';
 import type { JsonValue } from '../json/json.ts';
 import type { RawValues } from '../json/tokenizer.ts';
+import type { Identifier } from '../model/identifier.ts';
 import type { BodyRecord, RecordType, UniqueMembers } from '../model/model.ts';
 import type { Rights } from '../model/rights.ts';
 import type { Fault } from '../problem.ts';
@@ -72,7 +73,7 @@ export interface WriteEffect {
   readonly keys: readonly string[];
   readonly count: number;
   /** Ascending, and limited. */
-  readonly identifiers: readonly number[];
+  readonly identifiers: readonly Identifier[];
 }
 
 interface Outcome {
@@ -80,7 +81,7 @@ interface Outcome {
 }
 
 export interface Written extends Outcome {
-  readonly identifier: number;
+  readonly identifier: Identifier;
   readonly body: string;
 }
 
@@ -114,7 +115,7 @@ export interface Upserted extends WrittenRecords {
 export interface RecordDeletion extends Write {
   readonly type: RecordType;
   readonly view: View;
-  readonly identifier: number;
+  readonly identifier: Identifier;
   readonly precondition?: Precondition | undefined;
 }
 
@@ -138,7 +139,7 @@ export interface KeptAnswer {
 
 /** An earlier write with the same key: identifiers of its records, and current bodies of those that still exist. */
 export interface Retried extends KeptAnswer {
-  readonly identifiers: readonly number[];
+  readonly identifiers: readonly Identifier[];
   readonly bodies: readonly string[];
 }
 
@@ -167,7 +168,7 @@ interface WriteVerbs {
 
 /** Each call sees one snapshot; each write is one transaction. Calls throw a Problem, or CallerGone if the caller has left. */
 export interface Store extends WriteVerbs {
-  get(view: View, identifier: number, caller?: Caller): Awaitable<string | undefined>;
+  get(view: View, identifier: Identifier, caller?: Caller): Awaitable<string | undefined>;
   page(query: ListQuery, count: CountMode, caller?: Caller): Awaitable<Page>;
   /** Reads the list from the offset on. */
   stream(query: ListQuery, count: CountMode, caller?: Caller): Awaitable<Stream>;

@@ -24,8 +24,8 @@ export const tablesOf = (model: {
 
 export function defineTable(type: RecordType, dialect: Dialect, name = type.table): TableStatements {
   const columns = columnsOf(type, dialect.name);
-  return created(dialect, name, true, (builder) => {
-    dialect.identifier(builder, type.identifier.column);
+  return created(dialect, name, type.identifier.kind.isCounted === true, (builder) => {
+    dialect.identifier(builder, type.identifier);
     for (const column of columns) {
       builder.specificType(column.name, columnWords(column, dialect));
       if (column.reference) defineLink(builder, name, column.name, column.reference, dialect);
@@ -59,7 +59,7 @@ export function defineJoinTable(table: JoinTable, dialect: Dialect): TableStatem
   const columns = sidesOf(table).map(({ column }) => column);
   const { create, links } = created(dialect, name, false, (builder) => {
     for (const { column, type: target } of sidesOf(table)) {
-      builder.specificType(column, dialect.integer).notNullable();
+      builder.specificType(column, columnTypeOf(target, dialect)).notNullable();
       defineLink(builder, name, column, { target, onDelete: 'cascade' }, dialect);
     }
     if (!dialect.namesConstraints) builder.primary(columns);
@@ -110,9 +110,13 @@ export function columnWords(column: Column, dialect: Dialect): string {
 }
 
 export function columnSql({ field, reference, folds = field }: Column, dialect: Dialect): string {
-  if (reference) return dialect.integer;
+  if (reference) return columnTypeOf(reference.target, dialect);
   return folds ? columnType(folds, dialect.name).sqlType : dialect.openKeys;
 }
+
+/** Of the identifiers of a type, and of what refers to them. */
+export const columnTypeOf = ({ identifier }: RecordType, { name }: Dialect): string =>
+  identifier.type.columns[name].sqlType;
 
 export const foreignKeyName = (table: string, column: string): string => generatedName(table, column, 'foreign');
 

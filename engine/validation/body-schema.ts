@@ -1,7 +1,9 @@
 /** JSON Schemas of request bodies, with keywords for messages. */
 import { type ItemShape, withoutNull } from '../field-types/field-type.ts';
+import { MAX_GIVEN_IDENTIFIER } from '../field-types/identifiers.ts';
 import type { JsonObject } from '../json/json.ts';
 import { type BodyWriting, changeSchema, creationSchema, relatedSchema, valueSchema } from '../model/bodies.ts';
+import { expectedOf, type IdentifierField, sampleOf } from '../model/identifier.ts';
 import type { RecordType, Relation, Variant } from '../model/model.ts';
 
 export const EXPECTED = 'x-expected';
@@ -38,18 +40,16 @@ export function sharedSchemas(type: RecordType): readonly (readonly [name: strin
 const isRestricted = ({ fields, target }: Relation): boolean => fields.length < target.defaultVariant.fields.length;
 
 const hint = ({ target: { name, identifier }, toMany, required }: Relation): string =>
-  `an object such as {"${identifier.name}": 1} that links a record of ${name}${toMany || required ? '' : ', or null'}`;
+  `an object such as {"${identifier.name}": ${JSON.stringify(sampleOf(identifier))}} that links a record of ${name}${toMany || required ? '' : ', or null'}`;
 
 const WRITING: BodyWriting = {
-  identifier: (_, largest) => ({
-    type: 'integer',
-    minimum: 1,
-    maximum: largest,
-    [EXPECTED]:
-      largest === Number.MAX_SAFE_INTEGER
-        ? 'an identifier: an integer from 1 to 2^53-1'
-        : 'an identifier: an integer from 1 to 2^52, or left out',
-  }),
+  identifier: ({ identifier }, largest) => {
+    const { allOf, ...schema } = identifier.kind.schema(identifier, largest);
+    const isOptional = largest === MAX_GIVEN_IDENTIFIER && identifier.by === 'service';
+    const expected = `an identifier: ${expectedOf(identifier, isOptional ? largest : undefined)}${isOptional ? ', or left out' : ''}`;
+    const all = Array.isArray(allOf) ? allOf.map((one: JsonObject) => ({ ...one, [EXPECTED]: expected })) : undefined;
+    return { ...lengthFirst({ ...schema, [EXPECTED]: expected }), ...(all ? { allOf: all } : {}) };
+  },
   field: (field) => fieldSchema(field),
   related: (relation) => {
     const record = {
@@ -64,11 +64,16 @@ const WRITING: BodyWriting = {
   about: ({ toMany }) => (toMany ? { [EXPECTED]: 'an array with the whole new set' } : {}),
   // With `anyOf`, Ajv would report faults of both branches.
   orNull: (schema) => ({ if: { type: 'null' }, else: schema }),
-  linkedOr: ({ identifier: { name } }, keys) => ({
-    if: { required: [name], properties: { [name]: { type: 'integer' } } },
+  linkedOr: ({ identifier }, keys) => ({
+    if: linksBy(identifier),
     else: { required: keys },
   }),
 };
+
+const linksBy = ({ name, kind, ...shape }: IdentifierField): JsonObject => ({
+  required: [name],
+  properties: { [name]: { type: kind.schema(shape)['type'] ?? null } },
+});
 
 export const fieldSchema = (field: ItemShape): JsonObject =>
   valueSchema(field, (schema, value) => {

@@ -5,8 +5,9 @@ import { diagnose, type YamlPath } from '../descriptor/source.ts';
 import { unquoted } from '../descriptor/texts.ts';
 import type { Diagnostic } from '../diagnostic.ts';
 import { foldedValue } from '../field-types/case-folding.ts';
-import { integer } from '../field-types/integer.ts';
+import { asWritten } from '../field-types/columns.ts';
 import { escapeStep, isObject, type JsonObject, type JsonValue, unescapedSteps } from '../json/json.ts';
+import { type Identifier, identifierOf } from '../model/identifier.ts';
 import {
   type BodyRecord,
   identifierIn,
@@ -24,12 +25,12 @@ import { byRecord, type TypeValidators } from './compile.ts';
 interface SeedNode {
   readonly file: DescriptorFile;
   readonly type: RecordType;
-  /** The identifier of the record, or a unique negative number. */
-  readonly key: number;
+  /** The identifier of the record, or a negative number that no other record has. */
+  readonly key: Identifier;
   readonly isNew: boolean;
   readonly body: JsonObject;
   readonly pointer: string;
-  readonly links: Map<Relation, number | null>;
+  readonly links: Map<Relation, Identifier | null>;
 }
 
 export function checkSeeds(
@@ -129,7 +130,7 @@ function unmetIn(type: RecordType, nodes: readonly SeedNode[], order: readonly R
   const later = new Set(order.slice(order.indexOf(type) + 1));
   return nodes.flatMap(({ type: of, key, isNew, body, pointer: at }) => {
     const { name } = of.identifier;
-    if (later.has(of) && of.seed.some((seed) => seed[name] === key)) {
+    if (later.has(of) && of.seed.some((seed) => identifierOf(of.identifier, seed[name]) === key)) {
       const message = `${of.name} ${key} is not there yet: the seeds of ${of.name} come after those of ${type.name}, which it refers to; link it from there, or through an API request`;
       return [{ pointer: `${at}/${escapeStep(name)}`, code: 'not-found', message }];
     }
@@ -144,7 +145,7 @@ function repeatedIn(all: readonly SeedNode[]): readonly (readonly [DescriptorFil
   return [...Map.groupBy(all, ({ type }) => type)].flatMap(([type, ofType]) => {
     const records = [...Map.groupBy(ofType, ({ key }) => key).values()];
     return uniqueIndexes(type).flatMap(({ members }) => {
-      const order = members.map((member) => ('link' in member ? integer : member.type).compare);
+      const order = members.map((member) => ('link' in member ? asWritten : member.type).compare);
       const valued = records.map((nodes) => ({ nodes, values: members.map((member) => valueIn(member, nodes)) }));
       type Valued = (typeof valued)[number];
       const compared = (one: Valued, other: Valued): number =>
@@ -156,7 +157,10 @@ function repeatedIn(all: readonly SeedNode[]): readonly (readonly [DescriptorFil
         const [first] = members;
         const naming = first && one.nodes.findLast(({ body }) => Object.hasOwn(body, first.name));
         const { file, pointer } = naming ?? one.nodes[0] ?? earlier;
-        const who = earlier.key < 0 ? `another ${type.name} of the seeds` : `the seed record ${earlier.key}`;
+        const who =
+          typeof earlier.key === 'number' && earlier.key < 0
+            ? `another ${type.name} of the seeds`
+            : `the seed record ${earlier.key}`;
         const message = `${who} has this value of ${members.map(({ name }) => `"${name}"`).join(' and ')} already`;
         const where = naming ? `${pointer}/${escapeStep(first.name)}` : pointer;
         return [[file, { pointer: where, code: 'unique', message }] as const];

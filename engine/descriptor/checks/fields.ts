@@ -1,9 +1,10 @@
 /** Fields, seeds and variants: constraints, defaults and examples that contradict each other. */
 import type { DiagnosticCode } from '../../diagnostic.ts';
 import { type FieldType, ITEMS, listed, type Shape } from '../../field-types/field-type.ts';
+import { identifierKinds, MAX_GIVEN_IDENTIFIER, MAX_IDENTIFIER_LENGTH } from '../../field-types/identifiers.ts';
 import { fieldTypes } from '../../field-types/registry.ts';
 import type { JsonValue } from '../../json/json.ts';
-import { isNowByDefault, isNullable, MAX_GIVEN_IDENTIFIER, NOW, shapeOf } from '../descriptor.ts';
+import { DEFAULTS, isNowByDefault, isNullable, NOW, shapeOf } from '../descriptor.ts';
 import type { FieldDraft, Schema, TypeDraft } from '../draft.ts';
 import { type Finding, finding, quoted } from '../report.ts';
 import { hint, unquoted } from '../texts.ts';
@@ -121,17 +122,73 @@ function* checkListed(schema: Schema, fieldType: FieldType, shape: Shape, path: 
   }
 }
 
+const IDENTIFIER_WORDS = new Set([...identifierKinds.values()].flatMap(({ keywords }) => keywords));
+
+/** The kind of the identifier, and its constraints; undefined if they are faulty. */
+function identifierIn({ draft: { identifier = {} }, hidden }: TypeDraft) {
+  const kind = identifierKinds.get(identifier.type ?? DEFAULTS.identifier.type);
+  // A faulty section hides the default name.
+  if (!kind || (hidden.has(DEFAULTS.identifier.name) && identifier.name === undefined)) return undefined;
+  const given = Object.entries(identifier).filter(([key]) => IDENTIFIER_WORDS.has(key)) as [string, JsonValue][];
+  const shape = {
+    constraints: { ...kind.constraints, ...Object.fromEntries(given) },
+    examples: identifier.examples ?? [],
+  };
+  return { kind, shape, given: given.map(([key]) => key) };
+}
+
+export const checkIdentifier: TypeCheck = function* (type, schema) {
+  const found = identifierIn(type);
+  if (!found) return;
+  const { kind, shape, given } = found;
+  const { by = kind.by, inRecord = true } = type.draft.identifier ?? {};
+  const { name } = kind.type;
+  const fault = (code: DiagnosticCode, key: string, message: string, at?: 'key'): Finding =>
+    finding(code, ['identifier', key], message, at);
+  for (const key of given)
+    if (!kind.keywords.includes(key))
+      yield fault('misplaced-key', key, `an identifier of type ${name} does not take ${quoted(key)}`, 'key');
+  if (by === 'service' && kind.by === 'client')
+    yield fault(
+      'bad-value',
+      'by',
+      `the service cannot make identifiers of type ${name}; take type: uuid, or leave it out`,
+    );
+  if (by === 'client' && !inRecord) {
+    const message =
+      'no body could bring the identifier, which is not in records (inRecord: false), and clients make (by: client)';
+    yield fault('hidden-identifier', 'inRecord', message);
+  }
+  const { maxLength } = shape.constraints;
+  if (Number(maxLength) > MAX_IDENTIFIER_LENGTH) {
+    const message = `"maxLength" is at most ${MAX_IDENTIFIER_LENGTH}, since indexes of several columns, and URLs, take no longer identifiers`;
+    yield fault('bad-value', 'maxLength', message);
+  }
+  const faults = kind.type.faults(shape);
+  for (const { keyword, message } of faults) yield fault('contradictory-constraints', keyword, message);
+  if (faults.length > 0) return;
+  const accepting = { ...kind.type, schema: kind.schema, expected: kind.expected };
+  for (const [index, value] of shape.examples.entries())
+    yield* checkSample(schema, accepting, shape, value, 'bad-example', ['identifier'], ['examples', index]);
+};
+
 /** Checks the identifiers of seeds. Validators of the Model check their values. */
-export const checkSeeds: TypeCheck = function* (type) {
+export const checkSeeds: TypeCheck = function* (type, schema) {
   const { draft, isRead, hidden, identifier: name } = type;
+  const { kind, shape } = identifierIn(type) ?? {};
   const seeds = draft.seed ?? [];
-  const identifiers = seeds.map((seed) => (seed && Object.hasOwn(seed, name) ? seed[name] : undefined));
+  if (!kind || !shape) return;
+  const accepted = kind.schema(shape, MAX_GIVEN_IDENTIFIER);
+  const identifiers = seeds.map((seed) => {
+    const value = seed && Object.hasOwn(seed, name) ? seed[name] : undefined;
+    return value !== undefined && schema.accepts(accepted, value) ? (kind.type.canonical?.(value) ?? value) : value;
+  });
   const again = new Set(repeated(identifiers));
   for (const [index, seed] of seeds.entries()) {
     if (seed === null) continue;
     const identifier = identifiers[index];
     const fault = (code: DiagnosticCode, message: string): Finding => finding(code, ['seed', index, name], message);
-    if (Number.isInteger(identifier) && Number(identifier) >= 1 && Number(identifier) <= MAX_GIVEN_IDENTIFIER) {
+    if (identifier !== undefined && schema.accepts(accepted, identifier)) {
       if (again.has(index))
         yield fault('duplicate-seed', `an earlier seed record already has the identifier ${quoted(identifier)}`);
     } else if (isRead && !hidden.has(name))
@@ -142,7 +199,7 @@ export const checkSeeds: TypeCheck = function* (type) {
           )
         : fault(
             'seed-identifier',
-            `an identifier is an integer from 1 to ${MAX_GIVEN_IDENTIFIER}, not ${quoted(identifier)}`,
+            `an identifier is ${kind.expected(shape, MAX_GIVEN_IDENTIFIER)}, not ${quoted(identifier)}`,
           );
   }
 };

@@ -4,6 +4,7 @@
  * map these to identifiers.
  */
 import { createShapeCache } from '../../memo.ts';
+import { identifierSql } from '../../model/identifier.ts';
 import type { RecordType } from '../../model/model.ts';
 import type { View } from '../../query/list-query.ts';
 import { type Column, columnType, writtenSql } from '../columns.ts';
@@ -25,7 +26,8 @@ export const singleWrites = (dialect: Dialect): SingleWrites => ({
   }),
   insertPair: ({ name, left, right }) => {
     const columns = [left.column, right.column].map(dialect.quote);
-    const sql = `insert into ${dialect.quote(name)} (${columns.join(', ')}) values (${linkSql(1)}, ${linkSql(2)})`;
+    const values = [left, right].map(({ type }, index) => linkSql(type, index + 1));
+    const sql = `insert into ${dialect.quote(name)} (${columns.join(', ')}) values (${values.join(', ')})`;
     return { sql, writes: [name] };
   },
 });
@@ -35,15 +37,24 @@ const touchedBy = (view: View) => ({ reads: tablesOfView(view), writes: [view.ty
 
 const settingOf = (index: number): string => `'records.n' || -$${index}::bigint`;
 
-const linkSql = (index: number): string =>
-  `case when $${index}::bigint < 0 then current_setting(${settingOf(index)})::bigint else $${index}::bigint end`;
+/** Only what the database counts has no identifier yet. */
+function linkSql({ identifier }: RecordType, index: number): string {
+  const given = `$${index}::${identifierSql(identifier, 'postgres')}`;
+  return identifier.kind.isCounted
+    ? `case when ${given} < 0 then current_setting(${settingOf(index)})::bigint else ${given} end`
+    : given;
+}
 
 function insertNew(type: RecordType, columns: readonly Column[], dialect: Dialect): string {
   const { quote, literal } = dialect;
-  const { column } = type.identifier;
+  const { column, kind } = type.identifier;
   const sequence = `pg_get_serial_sequence(${literal(quote(type.table))}, ${literal(column)})::regclass`;
-  const identifier = `set_config(${settingOf(1)}, nextval(${sequence})::text, true)::bigint`;
-  const values = columns.map((one, index) => (one.reference ? linkSql(index + 2) : bound(one, index + 2, dialect)));
+  const identifier = kind.isCounted
+    ? `set_config(${settingOf(1)}, nextval(${sequence})::text, true)::bigint`
+    : linkSql(type, 1);
+  const values = columns.map((one, index) =>
+    one.reference ? linkSql(one.reference.target, index + 2) : bound(one, index + 2, dialect),
+  );
   const names = [column, ...columns.map(({ name }) => name)].map(quote);
   return `insert into ${tableOf(type, dialect)} (${names.join(', ')}) select ${[identifier, ...values].join(', ')}`;
 }
@@ -60,7 +71,7 @@ function create(view: View, columns: readonly Column[], dialect: Dialect): State
 function answerNew(view: View, dialect: Dialect): Statement {
   const identifier = identifierOf(view.type, dialect);
   // OFFSET keeps the server from building the JSON twice.
-  const record = `select ${identifier} as id$, ${recordJson(view, ROOT_ALIAS, dialect)} as text$ from ${tableOf(view.type, dialect)} where ${identifier} = ${linkSql(1)} offset 0`;
+  const record = `select ${identifier} as id$, ${recordJson(view, ROOT_ALIAS, dialect)} as text$ from ${tableOf(view.type, dialect)} where ${identifier} = ${linkSql(view.type, 1)} offset 0`;
   const isTaken = `exists (select from json_array_elements($2::json) where current_setting('records.n' || (value ->> 0)) = value ->> 1)`;
   const isFine = `${isCurrent(dialect, 3)} and length(text$) <= ${UNCHARGED_CHARS} and not ${isTaken}`;
   const sql = `select id$, text$, 1 / coalesce((${isFine})::int, 0) from (select) as one$ left join (${record}) as new$ on true`;
@@ -125,4 +136,4 @@ const identifierOf = ({ identifier }: RecordType, { quote }: Dialect): string =>
 
 /** `index`: of the parameter with the revision. */
 const isFound = (type: RecordType, index: number, dialect: Dialect): string =>
-  `${identifierOf(type, dialect)} = $1::bigint and ${isCurrent(dialect, index)}`;
+  `${identifierOf(type, dialect)} = $1::${identifierSql(type.identifier, 'postgres')} and ${isCurrent(dialect, index)}`;

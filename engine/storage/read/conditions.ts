@@ -4,6 +4,7 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import type { JsonValue } from '../../json/json.ts';
 import type { RecordType, Relation } from '../../model/model.ts';
 import type { Filter, Group, Path, SetCount, SetFilter, ValueFilter } from '../../query/list-query.ts';
+import { valueAt } from '../../model/filters.ts';
 import { countOf, operandsOf, operators, rangeOfPattern } from '../../query/operators.ts';
 import { columnType } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
@@ -49,7 +50,8 @@ export function createJoinedTables(type: RecordType, dialect: Dialect, root = RO
     const stored = named(column ?? field?.column ?? target.identifier.column);
     const isRelated = relations.length > 0;
     if (!field) {
-      const same = { stored, read: stored, comparable: stored, operand: Number, decode: (value: SqlValue) => value };
+      const { operand } = target.identifier.type.columns[dialect.name];
+      const same = { stored, read: stored, comparable: stored, operand, decode: (value: SqlValue) => value };
       return { ...same, nullable: isRelated, present: !isRelated };
     }
     const { decode, read, operand } = columnType(field, dialect.name);
@@ -113,8 +115,7 @@ export const valuesOf = (conditions: readonly Filter[], dialect: Dialect): reado
   });
 
 function boundBy(condition: ValueFilter | SetCount, dialect: Dialect): readonly SqlValue[] {
-  const field = condition.kind === 'value' ? condition.path.field : undefined;
-  const operand = field ? columnType(field, dialect.name).operand : Number;
+  const operand = condition.kind === 'value' ? valueAt(condition.path).type.columns[dialect.name].operand : Number;
   return [...(rangeOf(condition) ?? []), ...operandsOf(condition.operator, condition.value)].map(operand);
 }
 

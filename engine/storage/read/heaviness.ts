@@ -1,4 +1,5 @@
 /** A list is heavy, so it may take long, unless an index serves its order and filters, or its tables are small. */
+import type { Dialect } from '../dialect.ts';
 import type { Field, RecordType, Relation } from '../../model/model.ts';
 import type { Filter, ListQuery, Path, View } from '../../query/list-query.ts';
 
@@ -70,18 +71,21 @@ function columnOf({ relations: [relation, ...others], field }: Path): IndexedCol
 export const MAX_SMALL_ROWS = 5000;
 
 /**
- * SQL for the greatest identifier of the tables that these filters and paths read: no table has more rows. No identifier
- * bounds the rows of a join table.
+ * SQL for the greatest identifier of the tables that these filters and paths read: no table has more rows, and what
+ * has no numbers is counted, up to `most`. No identifier bounds the rows of a join table.
  */
 export function greatestIdentifier(
   type: RecordType,
   filters: readonly Filter[],
   paths: readonly Pick<Path, 'relations'>[],
-  quote: (name: string) => string,
+  { quote }: Pick<Dialect, 'quote'>,
+  most: number,
 ): string {
   const relations = [...paths.flatMap((path) => path.relations), ...filters.flatMap(relationsOf)];
-  const ends = [type, ...relations.map(({ target }) => target)].map(
-    ({ table, identifier }) => `select max(${quote(identifier.column)}) as id$ from ${quote(table)}`,
+  const ends = [type, ...relations.map(({ target }) => target)].map(({ table, identifier: { kind, column } }) =>
+    kind.isCounted
+      ? `select max(${quote(column)}) as id$ from ${quote(table)}`
+      : `select count(*) as id$ from (select 1 from ${quote(table)} limit ${most + 1})`,
   );
   const unbounded = relations.some(({ link }) => link.at === 'join') ? [`select ${Number.MAX_SAFE_INTEGER}`] : [];
   return `select max(id$) from (${[...new Set(ends), ...unbounded].join(' union all ')}) as ends$`;

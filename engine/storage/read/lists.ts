@@ -1,5 +1,6 @@
 /** Compiles statements for lists, which depend on the query's shape, not its values. */
 import type { JsonObject, JsonValue } from '../../json/json.ts';
+import { perKey } from '../../memo.ts';
 import type { ListQuery } from '../../query/list-query.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Row, Statement } from '../driver.ts';
@@ -80,7 +81,13 @@ export function compileList(query: ListQuery, dialect: Dialect, most: ShownLimit
   const texts = isDirect ? page.sql : `${page.sql} limit -1`;
   const brief = `select case when ${long} then '${LONG_MARK}' else text$ end from (${texts}) where text$ is not null`;
   const identifiers = statement(ordered([identifier]));
-  const estimate = dialect.estimate.sql({ table, identifier: id, rowIdentifier: identifier, select: selectMatching });
+  const estimate = dialect.estimate.sql({
+    table,
+    identifier: id,
+    rowIdentifier: identifier,
+    isCounted: type.identifier.kind.isCounted === true,
+    select: selectMatching,
+  });
   const behind = selectSql('1', from, all([filters, cursorCondition(query, paths, true)]));
   const isBrief = dialect.readsRowsAtOnce && orderValuesIn !== undefined;
   return {
@@ -98,12 +105,15 @@ export function compileList(query: ListQuery, dialect: Dialect, most: ShownLimit
     identifiers,
     count,
     estimate: statement(estimate),
-    greatest: statement(
-      greatestIdentifier(
-        type,
-        query.filters,
-        order.map(({ path }) => path),
-        dialect.quote,
+    greatest: perKey((rows: number) =>
+      statement(
+        greatestIdentifier(
+          type,
+          query.filters,
+          order.map(({ path }) => path),
+          dialect,
+          rows,
+        ),
       ),
     ),
     /** Returns a row if a record is on the other side of the cursor. Bound: `behindValues`. */
@@ -125,8 +135,8 @@ function orderReader({ view, order }: ListQuery): ((record: string) => readonly 
     ({ path: { relations, field } }) => relations.length === 0 && (field === undefined || fields.includes(field)),
   );
   if (!isShown || !type.identifier.inRecord) return undefined;
-  // The identifier is the first key: avoid parsing.
-  if (order.every(({ path }) => path.field === undefined))
+  // The identifier is the first key: avoid parsing, if it is a number.
+  if (type.identifier.kind.isCounted && order.every(({ path }) => path.field === undefined))
     return (record) => order.map(() => Number.parseInt(record.slice(record.indexOf(':') + 1), 10));
   return (record) => {
     const values = JSON.parse(record) as JsonObject;

@@ -1,5 +1,6 @@
 /** Reads records: each read returns JSON that the database builds from one snapshot. */
 import type { CountMode } from '../../descriptor/descriptor.ts';
+import { type Identifier, identifierSql } from '../../model/identifier.ts';
 import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { createShapeCache, memoized } from '../../memo.ts';
@@ -40,16 +41,16 @@ import {
 const MAX_UNCHARGED_ROWS = (16 * 1024 * 1024) / MAX_BRIEF_BYTES;
 
 export interface Reads extends Pick<Store, 'get' | 'page' | 'stream' | 'summary'> {
-  record(reader: Reader, view: View, identifier: number, caller?: Caller): Promise<string | undefined>;
+  record(reader: Reader, view: View, identifier: Identifier, caller?: Caller): Promise<string | undefined>;
   records(
     reader: Reader,
     view: View,
-    identifiers: readonly number[],
+    identifiers: readonly Identifier[],
     caller?: Caller,
   ): Promise<readonly (string | undefined)[]>;
   readonly shown: ReturnType<typeof createFindViewRows>;
-  found(query: ListQuery, caller?: Caller): Promise<readonly number[]>;
-  among(reader: Reader, query: ListQuery, identifiers: readonly number[]): Promise<readonly number[]>;
+  found(query: ListQuery, caller?: Caller): Promise<readonly Identifier[]>;
+  among(reader: Reader, query: ListQuery, identifiers: readonly Identifier[]): Promise<readonly Identifier[]>;
 }
 
 /** On SQLite, what is larger is read by a search process: building 1,000 related rows takes two milliseconds. */
@@ -60,12 +61,16 @@ function compileView(view: View, dialect: Dialect, most: ShownLimits) {
   const column = `${ROOT_ALIAS}.${dialect.quote(view.type.identifier.column)}`;
   const select = `select ${limitedJson(view, dialect, most)} from ${dialect.quote(view.type.table)} as ${ROOT_ALIAS} where ${column}`;
   const reads = tablesOfView(view);
+  const { identifier } = view.type;
+  const { kind } = identifier;
+  const sqlType = identifierSql(identifier, dialect.name);
+  const listed = dialect.listed(sqlType);
   return {
     record: { sql: `${select} = ?`, reads },
-    limit: createDeepLimit(view, 'select cast(? as bigint)', dialect, most),
+    limit: createDeepLimit(view, `select cast(? as ${kind.isCounted ? 'bigint' : sqlType})`, dialect, most),
     // Bound: JSON array of identifiers. A join with the array might not use the primary key.
-    some: { sql: `select (${select} = listed$.value) from ${dialect.listed} order by listed$.key`, reads },
-    limitOfSome: createDeepLimit(view, `select value from ${dialect.listed}`, dialect),
+    some: { sql: `select (${select} = listed$.value) from ${listed} order by listed$.key`, reads },
+    limitOfSome: createDeepLimit(view, `select value from ${listed}`, dialect),
   };
 }
 
@@ -109,7 +114,7 @@ async function readRecord(
   { record: statement, limit }: ReturnType<Compiled['viewOf']>,
   reader: Reader,
   view: View,
-  identifier: number,
+  identifier: Identifier,
   caller: Caller,
 ): Promise<string | undefined> {
   await limit?.(reader, view, [identifier]);
@@ -120,7 +125,7 @@ async function readRecords(
   { some, limitOfSome }: ReturnType<Compiled['viewOf']>,
   reader: Reader,
   view: View,
-  wanted: readonly number[],
+  wanted: readonly Identifier[],
   caller: Caller,
 ): Promise<readonly string[]> {
   const values = [JSON.stringify(wanted)];
@@ -147,8 +152,9 @@ async function orSearched<T>({ isSqlite }: Compiled, quick: Awaitable<T>, search
   }
 }
 
-async function identifiers(reader: Reader, { list, values, query }: BoundList): Promise<readonly number[]> {
-  return (await reader.column(list.identifiers, [...values, query.limit ?? Number.MAX_SAFE_INTEGER, 0])).map(Number);
+async function identifiers(reader: Reader, { list, values, query }: BoundList): Promise<readonly Identifier[]> {
+  const bound = [...values, query.limit ?? Number.MAX_SAFE_INTEGER, 0];
+  return (await reader.column(list.identifiers, bound)) as readonly Identifier[];
 }
 
 /** `least`: records found already, the minimum of an estimate. */
@@ -291,13 +297,15 @@ export function createReads(driver: Driver): Reads {
   const { isSqlite, viewOf, quickViewOf, boundOf, summaryOf } = compiled;
   const totalsNow = rememberedTotals(driver.version);
 
-  const isAbove = async (most: number, { greatest }: { readonly greatest: Statement }): Promise<boolean> =>
-    !isSqlite || Number(await driver.value(greatest, [])) > most;
+  const isAbove = async (most: number, { greatest }: { greatest(most: number): Statement }): Promise<boolean> =>
+    !isSqlite || Number(await driver.value(greatest(most), [])) > most;
 
   /** Whether a list takes too long to be read between requests. */
-  async function isLong({ isHeavy: heavy, list, keys }: BoundList, count: CountMode): Promise<boolean> {
+  async function isLong({ isHeavy: heavy, list, keys, query }: BoundList, count: CountMode): Promise<boolean> {
     if (heavy) return isAbove(MAX_SMALL_ROWS, list);
-    return isSqlite && count === 'exact' && !totalsNow().has(keys.exact) && isAbove(driver.mostCounted, list);
+    // SQLite estimates by numbers.
+    const isCounted = count === 'exact' || (count === 'estimated' && !query.view.type.identifier.kind.isCounted);
+    return isSqlite && isCounted && !totalsNow().has(keys.exact) && isAbove(driver.mostCounted, list);
   }
 
   const record: Reads['record'] = (reader, view, identifier, caller = NO_CLIENT) =>
@@ -408,7 +416,7 @@ const TOO_MANY_GROUPS = {
 function refuseMarked(view: View, texts: readonly (string | null)[]): void {
   const marked = texts.find((text) => text?.startsWith(MARK));
   if (marked === undefined || marked === null) return;
-  const [identifier = '', index, what = ''] = marked.slice(MARK.length).split(',');
+  const [, identifier = '', index, what = ''] = /^(.*),(\d+),(.*)$/s.exec(marked.slice(MARK.length)) ?? [];
   const path = view.relations[Number(index)]?.relation.name ?? '';
   throw tooMany(view, path, `more than ${what} of ${view.type.name} ${identifier}`);
 }

@@ -1,8 +1,9 @@
 /** Compiles statements for summaries, which depend on the query's shape, not its values. */
 import type { ColumnType } from '../../field-types/field-type.ts';
 import { integer } from '../../field-types/integer.ts';
+import { perKey } from '../../memo.ts';
 import type { GroupKey, Measure, Path, SummaryQuery } from '../../query/list-query.ts';
-import { columnType } from '../columns.ts';
+import { valueAt } from '../../model/filters.ts';
 import { type Dialect, jsonObject, jsonOptional } from '../dialect.ts';
 import type { Statement } from '../driver.ts';
 import { createJoinedTables, type JoinedTables, shapeOfConditions, sqlOf } from './conditions.ts';
@@ -23,8 +24,7 @@ export function shapeOfSummary({ type, filters, keys, measures, order }: Summary
   return `${type.statementKey}|${shapeOfConditions(filters)}|${columns.join('|')}`;
 }
 
-const typeOf = ({ field }: Path, { name }: Dialect): ColumnType =>
-  field ? columnType(field, name) : integer.columns[name];
+const typeOf = (path: Path, { name }: Dialect): ColumnType => valueAt(path).type.columns[name];
 
 /** Groups by the compared value; of different spellings, the group shows one. */
 function keyColumn({ path, period, shown }: GroupKey, index: number, source: JoinedTables, dialect: Dialect) {
@@ -72,10 +72,7 @@ function measureColumn({ aggregate, path }: Measure, index: number, source: Join
 }
 
 /** `page`: the groups as JSON. Bound: filter values; for `page`, also limit and offset. */
-export function compileSummary(
-  query: SummaryQuery,
-  dialect: Dialect,
-): Readonly<Record<'page' | 'count' | 'greatest', Statement>> {
+export function compileSummary(query: SummaryQuery, dialect: Dialect) {
   const { type, filters, keys, measures, order } = query;
   const source = createJoinedTables(type, dialect);
   const columns = {
@@ -113,12 +110,15 @@ export function compileSummary(
   return {
     page: statement(`${select} (select * from (${found}) as groups$${orderBy} ${dialect.limit}) as page$${orderBy}`),
     count: statement(`select count(*) from (${count}) as groups$`),
-    greatest: statement(
-      greatestIdentifier(
-        type,
-        filters,
-        [...keys, ...measures].flatMap(({ path = [] }) => path),
-        dialect.quote,
+    greatest: perKey((rows: number) =>
+      statement(
+        greatestIdentifier(
+          type,
+          filters,
+          [...keys, ...measures].flatMap(({ path = [] }) => path),
+          dialect,
+          rows,
+        ),
       ),
     ),
   };

@@ -1,7 +1,7 @@
 /** Builds the SQL for a record's JSON in a view, and for the limits on its related records. */
 import type { SqlValue } from '../../field-types/field-type.ts';
-import { integer } from '../../field-types/integer.ts';
 import { createShapeCache } from '../../memo.ts';
+import { type Identifier, identifierJson, identifierSql } from '../../model/identifier.ts';
 import {
   type Field,
   MAX_DEEP_RECORDS,
@@ -26,14 +26,14 @@ export function recordJson({ type, fields, relations, openKeys }: View, alias: s
   const { name, inRecord, column: key } = type.identifier;
   const { links } = type;
   const entries = [
-    ...(inRecord ? [[name, column(key)] as const] : []),
+    ...(inRecord ? [[name, identifierJson(type.identifier, dialect.name, column(key))] as const] : []),
     ...fields.map((field) => {
       const json = columnType(field, dialect.name).json(column(field.column));
       return [field.name, field.nullable ? jsonOptional(json) : json] as const;
     }),
     ...[...(links ?? [])].flatMap(([link, relation]) => {
       if (relation.link.at !== 'source') return [];
-      const json = integer.columns[dialect.name].json(column(relation.link.reference.column));
+      const json = relation.target.identifier.type.columns[dialect.name].json(column(relation.link.reference.column));
       return [[link, jsonOptional(json)] as const];
     }),
     ...relations.map(({ relation, view }) => {
@@ -243,7 +243,7 @@ export function createDeepLimit(compiledFor: View, identifiers: string, dialect:
 
 export interface ViewRow {
   readonly type: RecordType;
-  readonly identifier: number;
+  readonly identifier: Identifier;
 }
 
 /** Caps the factor of the limit for batches, since the found rows are held in memory and locked. */
@@ -255,14 +255,14 @@ export function createFindViewRows(dialect: Dialect) {
   return async (
     reader: Reader,
     view: View,
-    identifiers: readonly number[],
+    identifiers: readonly Identifier[],
   ): Promise<readonly ViewRow[] | undefined> => {
     const most = MAX_SHOWN_ROWS * Math.min(identifiers.length, MAX_LOCKED_RECORDS);
     const statement = statementOf(`${view.type.statementKey}|${view.key}`, view);
     const found = Map.groupBy(await reader.all(statement, [JSON.stringify(identifiers)]), ([path]) => Number(path));
     if ([...found.values()].some(({ length }) => length > most)) return undefined;
     return pathsOf(view).flatMap(({ type }, path) =>
-      (found.get(path) ?? []).map(([, identifier]) => ({ type: wholeOf(type), identifier: Number(identifier) })),
+      (found.get(path) ?? []).map(([, identifier]) => ({ type: wholeOf(type), identifier: identifier as Identifier })),
     );
   };
 }
@@ -278,6 +278,7 @@ function viewRowsStatement(view: View, dialect: Dialect): Statement {
     const rows = pathRows(relations, root, dialect);
     return `select * from (select ${row} from ${rows} limit ${MAX_SHOWN_ROWS * MAX_LOCKED_RECORDS + 1}) as p${path}$`;
   });
-  const sql = `with asked$ as (select listed$.value as id$ from ${dialect.listed}) ${selects.join(' union all ')}`;
+  const listed = dialect.listed(identifierSql(identifier, dialect.name));
+  const sql = `with asked$ as (select listed$.value as id$ from ${listed}) ${selects.join(' union all ')}`;
   return { sql, reads: tablesOfView(view) };
 }

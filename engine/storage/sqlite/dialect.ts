@@ -52,7 +52,9 @@ export const sqliteDialect: Dialect = {
   keyPath,
   // The estimate is the share of matching rows in evenly spaced ranges of the table, unless most ranges are empty.
   estimate: {
-    sql: ({ table, identifier, rowIdentifier, select }) => {
+    sql: ({ table, identifier, rowIdentifier, isCounted, select }) => {
+      // Without numbers, it is exact.
+      if (!isCounted) return select('0', '', '1 = 0');
       // SQLite finds both ends at once only if each is a separate SELECT.
       const end = (which: string): string => `(select ${which}(${identifier}) from ${table})`;
       const ids = `(${end('max')} - ${end('min')} + 1)`;
@@ -63,7 +65,7 @@ export const sqliteDialect: Dialect = {
       const rows = `count(*) * 1.0 / ${SAMPLE_RANGES * SAMPLE_RANGE_IDS} * ${ids}`;
       return select(`${rows}, ${ids}, ${used}`, `${PIECES} cross join `, `${rowIdentifier} ${range}`);
     },
-    read: ([rows, ids, used]) => ({
+    read: ([rows, ids = 0, used]) => ({
       rows: Math.round(Number(rows)),
       isCheap: Number(ids) <= SAMPLE_RANGES * SAMPLE_RANGE_IDS || Number(used) < SAMPLE_RANGES / 2,
     }),
@@ -78,7 +80,10 @@ export const sqliteDialect: Dialect = {
   like: `like '' ||`,
   joined: { words: 'cross join', inOrder: true },
   integer: 'integer',
-  identifier: (builder, column) => void builder.increments(column),
+  identifier: (builder, { column, kind, type }) =>
+    void (kind.isCounted
+      ? builder.increments(column)
+      : builder.specificType(column, `${type.columns.sqlite.sqlType} not null primary key`)),
   namesConstraints: false,
   orderBy: (expression, descending) => `${expression} ${descending ? 'desc' : 'asc'}`,
   openKeys: 'text',
@@ -87,8 +92,8 @@ export const sqliteDialect: Dialect = {
   isLongEntry: undefined,
   catalogue: CATALOGUE,
   oneOf,
-  listed: 'json_each(?) as listed$',
-  oneOfPairs: (left, right) => `(${left}, ${right}) in (select value ->> 0, value ->> 1 from json_each(?))`,
+  listed: () => 'json_each(?) as listed$',
+  oneOfPairs: ([left], [right]) => `(${left}, ${right}) in (select value ->> 0, value ->> 1 from json_each(?))`,
   returning: false,
   constrained: `select c.name from sqlite_schema as own, pragma_table_info(own.name) as c
     where own.name = ? and c.name collate nocase in (select value from json_each(${CHECK_WORDS}(own.sql, ?)))`,

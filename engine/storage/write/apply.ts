@@ -1,19 +1,20 @@
 /** Applies a plan: sends its statements, and returns the identifiers of the new records. */
 import type { SqlValue } from '../../field-types/field-type.ts';
+import { compareIdentifiers, type Identifier } from '../../model/identifier.ts';
 import type { RecordType } from '../../model/model.ts';
 import { Problem } from '../../problem.ts';
 import { type BoundStatement, ConstraintError } from '../driver.ts';
 import { type Rows, TOO_DEEP } from './cascade.ts';
-import { boundTo, isNew, numberOf, type RowChange, type WritePlan } from './plan.ts';
+import { boundTo, greatestOf, isNew, numberOf, type RowChange, type WritePlan } from './plan.ts';
 import { explained } from './refused.ts';
 import { goneAt, type WriteSession } from './session.ts';
 import { MOST_LISTED, rowsJson } from './tables.ts';
 
 type Applying = Pick<WriteSession, 'writer' | 'tables' | 'writeRows' | 'isSearched'>;
 
-export async function apply(session: Applying, { rows, pairs }: WritePlan): Promise<readonly number[]> {
+export async function apply(session: Applying, { rows, pairs }: WritePlan): Promise<readonly Identifier[]> {
   const { writer, tables } = session;
-  const identifiers: number[] = [];
+  const identifiers: Identifier[] = [];
   const removed = pairs.filter(({ kind }) => kind === 'remove');
   for (const [table, some] of Map.groupBy(removed, (pair) => pair.table))
     await writer.run(tables.rows(table).remove, [JSON.stringify(some.map(({ left, right }) => [left, right]))]);
@@ -25,7 +26,7 @@ export async function apply(session: Applying, { rows, pairs }: WritePlan): Prom
       identifier = 0,
     } of some)
       if (isNew(row)) identifiers[row.created] = identifier;
-    const last = some.reduce((most, { identifier = 0 }) => Math.max(most, identifier), 0);
+    const last = greatestOf(some);
     for (const statement of tables.of(type).moveSequence) await writer.run(statement, [last]);
   }
   for (const group of groupsOf(rows)) {
@@ -83,7 +84,7 @@ interface Sent extends BoundStatement {
 }
 
 /** Sends all statements at once, and waits for all before it throws: none must run after the transaction. */
-async function runAll(session: Applying, all: readonly Sent[], identifiers: number[]): Promise<void> {
+async function runAll(session: Applying, all: readonly Sent[], identifiers: Identifier[]): Promise<void> {
   if (all.length === 0) return;
   const ended = await Promise.allSettled(
     all.map(async ({ statement, values, change, at }) => {
@@ -101,7 +102,7 @@ async function runAll(session: Applying, all: readonly Sent[], identifiers: numb
 }
 
 /** A change of rows that were not read only cuts a link. */
-function updateOf({ tables }: Applying, change: RowChange, identifiers: readonly number[]): Sent {
+function updateOf({ tables }: Applying, change: RowChange, identifiers: readonly Identifier[]): Sent {
   const { type, rows, set, before, at } = change;
   const table = tables.of(type);
   const columns = [...set.keys()];
@@ -115,7 +116,7 @@ function updateOf({ tables }: Applying, change: RowChange, identifiers: readonly
   return { statement: table.linksIn(link).cut, values: [...values.slice(1), JSON.stringify(rows)], at };
 }
 
-async function insertRows(session: Applying, changes: readonly RowChange[], identifiers: number[]): Promise<void> {
+async function insertRows(session: Applying, changes: readonly RowChange[], identifiers: Identifier[]): Promise<void> {
   const [first] = changes;
   if (!first) return;
   const { tables, isSearched, writer } = session;
@@ -129,7 +130,7 @@ async function insertRows(session: Applying, changes: readonly RowChange[], iden
   }
   try {
     const { rows = [] } = await writer.run(many, [rowsJson(changes.map(valuesOf))]);
-    const found = rows.map(([identifier]) => Number(identifier)).toSorted((a, b) => a - b);
+    const found = rows.map(([identifier]) => identifier as Identifier).toSorted(compareIdentifiers);
     for (const [index, change] of changes.entries()) {
       const [row = 0] = change.rows;
       if (isNew(row)) identifiers[row.created] ??= found[index] ?? 0;
@@ -142,7 +143,11 @@ async function insertRows(session: Applying, changes: readonly RowChange[], iden
 
 /** Deletes levels of rows, the lowest first. */
 async function removeRows(session: Deleting, deletions: readonly RowChange[]): Promise<void> {
-  const levels = deletions.map(({ type, rows, at }) => ({ type, identifiers: rows as readonly number[], pointer: at }));
+  const levels = deletions.map(({ type, rows, at }) => ({
+    type,
+    identifiers: rows as readonly Identifier[],
+    pointer: at,
+  }));
   const going = goingIn(levels.toReversed());
   for (const level of levels)
     try {
@@ -165,7 +170,7 @@ type Deleting = Pick<WriteSession, 'writer' | 'tables' | 'writeRows'>;
 export const removeLevel = async ({ writer, tables }: Deleting, { type, identifiers }: Rows) =>
   identifiers.length === 0 ? { changes: 0 } : writer.run(tables.of(type).remove, [JSON.stringify(identifiers)]);
 
-type Going = ReadonlyMap<RecordType, ReadonlySet<number>>;
+type Going = ReadonlyMap<RecordType, ReadonlySet<Identifier>>;
 
 export const goingIn = (levels: readonly Rows[]): Going =>
   new Map(
@@ -182,7 +187,7 @@ export async function cutWithin({ writer, tables, writeRows }: Deleting, level: 
     if (reference.onDelete === 'setNull' || !going.has(type)) continue;
     const { children, set } = tables.of(type).linksIn(reference.column);
     const found = await writer.column(children, [JSON.stringify(level.identifiers), writeRows]);
-    const within = found.filter((identifier) => going.get(type)?.has(Number(identifier)));
+    const within = found.filter((identifier) => going.get(type)?.has(identifier as Identifier));
     if (within.length > 0) await writer.run(set, [reference.required ? first : null, JSON.stringify(within)]);
   }
 }

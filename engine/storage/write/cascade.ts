@@ -1,4 +1,5 @@
 /** Deletion: before any write, one walk finds the records to delete and the records to unlink. */
+import type { Identifier } from '../../model/identifier.ts';
 import type { JoinTable, RecordType, Reference } from '../../model/model.ts';
 import { can, relationsFor, type Rights } from '../../model/rights.ts';
 import { type Fault, faultyRequest, MAX_ERRORS, Problem } from '../../problem.ts';
@@ -8,12 +9,12 @@ import { MOST_LISTED } from './tables.ts';
 
 export interface Below {
   readonly column: string;
-  readonly parents: ReadonlySet<number>;
+  readonly parents: ReadonlySet<Identifier>;
 }
 
 export interface Rows {
   readonly type: RecordType;
-  readonly identifiers: readonly number[];
+  readonly identifiers: readonly Identifier[];
 }
 
 interface Level extends Rows {
@@ -42,7 +43,7 @@ export interface Cascade {
   readonly pairs: {
     readonly table: JoinTable;
     readonly column: string;
-    readonly pairs: readonly (readonly [left: number, right: number])[];
+    readonly pairs: readonly (readonly [left: Identifier, right: Identifier])[];
     readonly isHidden: boolean;
   }[];
   rows: number;
@@ -50,12 +51,12 @@ export interface Cascade {
   affected: number;
 }
 
-export const isIn = (set: RecordSet, { table }: RecordType, identifier: number): boolean =>
+export const isIn = (set: RecordSet, { table }: RecordType, identifier: Identifier): boolean =>
   set.get(table)?.has(identifier) === true;
 
 /** Adds records to the set, and returns only new records, so that cycles end. */
-export function added(set: RecordSet, { table }: RecordType, found: readonly number[]): readonly number[] {
-  const known = set.get(table) ?? new Set<number>();
+export function added(set: RecordSet, { table }: RecordType, found: readonly Identifier[]): readonly Identifier[] {
+  const known = set.get(table) ?? new Set<Identifier>();
   set.set(table, known);
   const fresh = found.filter((identifier) => !known.has(identifier));
   for (const identifier of fresh) known.add(identifier);
@@ -110,9 +111,9 @@ export async function walkCascade(
         // The query may return records that are already counted, so its limit includes them.
         const counted = already.size + (mine.get(child.table)?.size ?? 0) + (other.get(child.table)?.size ?? 0);
         const { children } = tables.of(child).linksIn(reference.column);
-        const found = (await writer.column(children, [all, left(counted)]))
-          .map(Number)
-          .filter((identifier) => !already.has(identifier));
+        const found = ((await writer.column(children, [all, left(counted)])) as readonly Identifier[]).filter(
+          (identifier) => !already.has(identifier),
+        );
         const fresh = added(mine, child, found);
         count(fresh.filter((identifier) => !isIn(other, child, identifier)).length, through, isHidden);
         if (!cascades && found.length > 0)
@@ -123,9 +124,9 @@ export async function walkCascade(
       for (const [table, column] of tables.joinsOf(above.type)) {
         // Deleting both records of a pair finds it twice.
         const found = await writer.all(tables.rows(table).pairs(column), [all, left(seen.size)]);
-        const fresh = found
-          .map(([one, other]) => [Number(one), Number(other)] as const)
-          .filter((pair) => !seen.has(`${table.name} ${pair.join(' ')}`));
+        const fresh = (found as readonly (readonly [Identifier, Identifier])[]).filter(
+          (pair) => !seen.has(`${table.name} ${pair.join(' ')}`),
+        );
         for (const pair of fresh) seen.add(`${table.name} ${pair.join(' ')}`);
         const isHidden = above.isHidden || ![table.left, table.right].every((side) => can(rights, side.type, 'get'));
         if (fresh.length > 0) cascade.pairs.push({ table, column, pairs: fresh, isHidden });
@@ -142,7 +143,7 @@ export async function walkCascade(
 /** Records that stay because the write unlinks them before it deletes. */
 function alreadyCut({ existing, released }: WriteSession, type: RecordType, reference: Reference) {
   const { column, required } = reference;
-  const left = new Set<number>();
+  const left = new Set<Identifier>();
   for (const [identifier, node] of existing.get(type) ?? []) {
     const value = node.assigned.get(column)?.value;
     if (value !== undefined && value !== storedValue(node, column) && (value === null || !required))
@@ -163,9 +164,10 @@ async function refuseRestricted(session: WriteSession, levels: readonly Level[],
       if (reference.onDelete !== 'restrict') continue;
       const left = alreadyCut(session, child, reference);
       const bound = [JSON.stringify(above.identifiers), writeRows];
-      const found = (await writer.all(tables.of(child).linksIn(reference.column).referring, bound))
-        .map(([parent, identifier]) => [Number(parent), Number(identifier)] as const)
-        .filter(([, identifier]) => !isIn(gone, child, identifier) && !left.has(identifier));
+      const rows = await writer.all(tables.of(child).linksIn(reference.column).referring, bound);
+      const found = (rows as readonly (readonly [parent: Identifier, child: Identifier])[]).filter(
+        ([, identifier]) => !isIn(gone, child, identifier) && !left.has(identifier),
+      );
       if (above.isHidden || !can(rights, child, 'get')) isHidden ||= found.length > 0;
       else
         for (const [parent, some] of Map.groupBy(found, ([one]) => one)) {
@@ -179,8 +181,8 @@ async function refuseRestricted(session: WriteSession, levels: readonly Level[],
 }
 
 function refers(
-  [child, found]: readonly [RecordType, readonly number[]],
-  [type, identifier]: readonly [RecordType, number],
+  [child, found]: readonly [RecordType, readonly Identifier[]],
+  [type, identifier]: readonly [RecordType, Identifier],
 ): string {
   const more = found.length > MOST_LISTED ? ` and ${found.length - MOST_LISTED} more` : '';
   return `${child.name} ${found.slice(0, MOST_LISTED).join(', ')}${more} ${found.length > 1 ? 'refer' : 'refers'} to ${type.name} ${identifier}`;

@@ -2,6 +2,7 @@
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep } from '../../json/json.ts';
 import { memoized } from '../../memo.ts';
+import type { Identifier } from '../../model/identifier.ts';
 import { type Field, type RecordType, type Relation, uniqueIndexes, type UniqueMembers } from '../../model/model.ts';
 import { can, canFollow, type Rights } from '../../model/rights.ts';
 import { faultyRequest, type Fault, MAX_ERRORS, type Problem, type RecordName } from '../../problem.ts';
@@ -53,7 +54,7 @@ interface Held {
   readonly node: Node;
   readonly members: UniqueMembers['members'];
   /** Another record of the body, or the identifier of a stored record outside it. */
-  readonly holder: Node | number;
+  readonly holder: Node | Identifier;
 }
 
 /** Whether a subset of the members already conflicts with the same record. */
@@ -80,7 +81,7 @@ async function heldAmong(session: WriteSession, index: UniqueMembers, nodes: rea
       return stored.length < values.length ? undefined : findHolder(session.writer, first.table, index, stored);
     }),
   );
-  const isFree = (holder: number): boolean =>
+  const isFree = (holder: Identifier): boolean =>
     session.existing.get(first.type)?.has(holder) === true ||
     session.gone.get(first.type.table)?.has(holder) === true ||
     session.released.some(
@@ -103,8 +104,8 @@ const changes = (node: Node, members: UniqueMembers['members']): boolean =>
 export async function findHolder(writer: Writer, table: WriteTable, index: UniqueMembers, key: Values) {
   const found = key.includes(null)
     ? undefined
-    : await writer.value(table.holder(index.name, index.members), [...key, 0]);
-  return found === undefined ? undefined : Number(found);
+    : await writer.value(table.holder(index.name, index.members), [...key, ...table.noRow]);
+  return found as Identifier | undefined;
 }
 
 function faultOf({ rights }: WriteSession, { node, members, holder }: Held): readonly Fault[] {
@@ -117,7 +118,7 @@ function faultOf({ rights }: WriteSession, { node, members, holder }: Held): rea
     return pointers.map((pointer) => ({ pointer, code: 'unique', message }));
   }
   const made = typeof holder === 'object' && changes(holder, members) ? holder : undefined;
-  const identifier = Number(typeof holder === 'object' ? holder.identifier : holder);
+  const identifier = (typeof holder === 'object' ? holder.identifier : holder) ?? 0;
   return pointersTo(node, seen).map((pointer) => {
     const who = made ? `"${pointersTo(made, seen).join('')}" in the same body` : `${node.type.name} ${identifier}`;
     return {
@@ -132,7 +133,7 @@ function faultOf({ rights }: WriteSession, { node, members, holder }: Held): rea
 export function inTheWay(
   rights: Rights,
   type: RecordType,
-  identifiers: readonly number[],
+  identifiers: readonly Identifier[],
 ): { readonly records?: readonly RecordName[] } {
   if (!can(rights, type, 'get') || identifiers.length === 0) return {};
   return { records: identifiers.slice(0, MOST_LISTED).map((identifier) => ({ type: type.name, identifier })) };

@@ -1,5 +1,6 @@
 /** Deletes the records that match filters: a search before the transaction, which deletes only those that still match. */
 import { MAX_IN_VALUES } from '../../field-types/field-type.ts';
+import type { Identifier } from '../../model/identifier.ts';
 import { wholeOf } from '../../model/model.ts';
 import { Problem } from '../../problem.ts';
 import type { DeletedRecords, DeleteFoundRequest } from '../store.ts';
@@ -10,7 +11,7 @@ import { planDeletion } from './plan.ts';
 import { sessionOf } from './session.ts';
 import type { Stamped, Transaction, Verb } from './verb.ts';
 
-type DeletionRequest = DeleteFoundRequest & { readonly found?: readonly number[] };
+type DeletionRequest = DeleteFoundRequest & { readonly found?: readonly Identifier[] };
 
 /** Records per statement on SQLite, where other requests wait for it. */
 const SQLITE_BATCH = 20;
@@ -24,7 +25,8 @@ export const deleteFound: Verb<DeletionRequest, DeletedRecords> = {
   row: () => undefined,
   kept: ({ deleted, affected }) => [deleted, affected],
   // Keys of older releases lack counts.
-  again: ([deleted, affected]) => (deleted === undefined || affected === undefined ? undefined : { deleted, affected }),
+  again: ([deleted, affected]) =>
+    typeof deleted === 'number' && typeof affected === 'number' ? { deleted, affected } : undefined,
 };
 
 async function run(transaction: Transaction, request: Stamped<DeletionRequest>): Promise<DeletedRecords> {
@@ -36,7 +38,7 @@ async function run(transaction: Transaction, request: Stamped<DeletionRequest>):
   const session = sessionOf(transaction, writer, request);
   const { locks, of } = session.tables;
   if (locks && found.length > 0) await writer.column(of(type).hold('update'), [JSON.stringify(found)]);
-  const identifiers: number[] = [];
+  const identifiers: Identifier[] = [];
   const some = locks ? MAX_IN_VALUES : SQLITE_BATCH;
   for (let at = 0; at < found.length; at += some)
     for (const one of await reads.among(writer, query, found.slice(at, at + some))) identifiers.push(one);

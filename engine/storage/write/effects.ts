@@ -1,5 +1,6 @@
 /** The effects of a plan, for dry runs: what becomes of which records, as far as the token may know. */
 import { membersOf } from '../../json/raw.ts';
+import { compareIdentifiers, type Identifier } from '../../model/identifier.ts';
 import type { JoinTable, RecordType, Reference } from '../../model/model.ts';
 import { canFollow, relationsFor, type Rights } from '../../model/rights.ts';
 import type { EffectKind, WriteEffect } from '../store.ts';
@@ -17,13 +18,13 @@ interface Affected {
 export function effectsOf(
   { rights, tables }: Pick<WriteSession, 'rights' | 'tables'>,
   plan: WritePlan,
-  made: readonly number[],
+  made: readonly Identifier[],
 ): readonly WriteEffect[] {
-  type Effect = Affected & { readonly kind: EffectKind; readonly found: Set<number>; readonly keys: Set<string> };
+  type Effect = Affected & { readonly kind: EffectKind; readonly found: Set<Identifier>; readonly keys: Set<string> };
   const effects = new Map<string, Effect>();
   const note = (kind: EffectKind, { type, relation }: Affected, rows: readonly RowId[]): Effect => {
     const key = `${kind} ${type.table} ${relation ?? ''}`;
-    const effect = effects.get(key) ?? { kind, type, relation, found: new Set<number>(), keys: new Set<string>() };
+    const effect = effects.get(key) ?? { kind, type, relation, found: new Set<Identifier>(), keys: new Set<string>() };
     effects.set(key, effect);
     for (const row of rows) effect.found.add(numberOf(row, made));
     return effect;
@@ -58,7 +59,7 @@ export function effectsOf(
     note(effect, otherSide(rights, table, table.left.column), [right]);
     note(effect, otherSide(rights, table, table.right.column), [left]);
   }
-  const isOf = (kind: EffectKind, { table }: RecordType, identifier: number): boolean =>
+  const isOf = (kind: EffectKind, { table }: RecordType, identifier: Identifier): boolean =>
     effects.get(`${kind} ${table} `)?.found.has(identifier) === true;
   return [...effects.values()].flatMap(({ kind, type, relation, found, keys }): WriteEffect[] => {
     // A created or deleted record has no further effects.
@@ -67,7 +68,7 @@ export function effectsOf(
         (kind === 'created' || !isOf('created', type, one)) && (kind === 'deleted' || !isOf('deleted', type, one)),
     );
     if (identifiers.length === 0) return [];
-    const named = identifiers.toSorted((a, b) => a - b).slice(0, MOST_NAMED);
+    const named = identifiers.toSorted(compareIdentifiers).slice(0, MOST_NAMED);
     const { length: count } = identifiers;
     return [{ kind, type: type.name, relation, keys: [...keys].toSorted(), count, identifiers: named }];
   });

@@ -1,5 +1,6 @@
 /** Locks the records in the body and the records that the ETag in If-Match covers, in one order to avoid deadlocks. */
 import { escapeStep, isObject, type JsonObject } from '../../json/json.ts';
+import { compareIdentifiers, type Identifier } from '../../model/identifier.ts';
 import { type BodyRecord, identifierIn, type RecordType, relationsIn } from '../../model/model.ts';
 import { COPIES_OF_TEXT, type Row } from '../driver.ts';
 import type { ViewRow } from '../read/views.ts';
@@ -10,12 +11,12 @@ import type { Strength } from './tables.ts';
 const BULK_FROM = 8;
 
 interface LockedRecord {
-  readonly identifier: number;
+  readonly identifier: Identifier;
   readonly pointer: string | undefined;
   readonly strength: Strength;
 }
 
-type Named = Map<RecordType, Map<number, LockedRecord>>;
+type Named = Map<RecordType, Map<Identifier, LockedRecord>>;
 
 /** Finds the related records that the ETag covers; undefined if they exceed the limit of a response. */
 export type FindShown = () => Promise<readonly ViewRow[] | undefined>;
@@ -64,7 +65,7 @@ function nameWithin(named: Named, type: RecordType, body: JsonObject, pointer: s
 }
 
 function note(named: Named, type: RecordType, { identifier, pointer, strength }: LockedRecord): void {
-  const records = named.get(type) ?? new Map<number, LockedRecord>();
+  const records = named.get(type) ?? new Map<Identifier, LockedRecord>();
   const known = records.get(identifier);
   const strongest = known?.strength === 'update' ? 'update' : strength;
   named.set(type, records.set(identifier, { identifier, pointer: known?.pointer ?? pointer, strength: strongest }));
@@ -76,8 +77,7 @@ export function trustLinks(session: WriteSession, type: RecordType, body: JsonOb
   nameWithin(named, type, body, '');
   for (const [linked, records] of named)
     for (const { identifier, pointer = '', strength } of records.values()) {
-      // Negative numbers refer to new records.
-      if (strength !== 'key share' || identifier < 1) return false;
+      if (strength !== 'key share') return false;
       remember(session, linked, identifier, pointer, 'unread');
     }
   return true;
@@ -90,7 +90,7 @@ async function lockAll(session: WriteSession, named: Named): Promise<ReadonlySet
   for (const [type, records] of [...named].toSorted(([a], [b]) => (a.name < b.name ? -1 : 1))) {
     // Adjacent records with the same lock share a statement.
     const runs: LockedRecord[][] = [];
-    for (const record of [...records.values()].toSorted((a, b) => a.identifier - b.identifier)) {
+    for (const record of [...records.values()].toSorted((a, b) => compareIdentifiers(a.identifier, b.identifier))) {
       const run = runs.at(-1);
       if (run && run[0]?.strength === record.strength && isNamed(run[0]) === isNamed(record)) run.push(record);
       else runs.push([record]);
@@ -115,7 +115,7 @@ async function lockRun(session: WriteSession, type: RecordType, run: readonly Lo
   };
   const identifiers = JSON.stringify(run.map(({ identifier }) => identifier));
   const rows = await session.writer.all(statement, [identifiers], run.length < BULK_FROM ? undefined : charge);
-  const stored = new Map(rows.map((row) => [Number(row[0]), row]));
+  const stored = new Map(rows.map((row) => [row[0] as Identifier, row]));
   if (first.strength === 'update') for (const identifier of stored.keys()) held.add(`${type.name} ${identifier}`);
   if (!isNamed(first)) return;
   for (const { identifier, pointer = '' } of run) remember(session, type, identifier, pointer, stored.get(identifier));

@@ -1,5 +1,6 @@
 /** Stores idempotency keys in the transaction of the write, without bodies. */
 import { Problem } from '../../problem.ts';
+import type { Identifier } from '../../model/identifier.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Writer } from '../driver.ts';
 import type { KeptAnswer, Once, Retried } from '../store.ts';
@@ -16,15 +17,15 @@ export function createOnce(dialect: Dialect) {
   return async <A extends KeptAnswer>(
     writer: Writer,
     { identity, key, hash, hours }: Once,
-    first: () => Promise<readonly [answer: A, identifiers: readonly number[]]>,
+    first: () => Promise<readonly [answer: A, identifiers: readonly Identifier[]]>,
     again: (retried: Retried) => A,
-    read?: (identifier: number) => Promise<string | undefined>,
+    read?: (identifier: Identifier) => Promise<string | undefined>,
   ): Promise<A> => {
     const { changes } = await writer.run(claim, [0, hash, identity, key, hours]);
     if (changes === 0) {
       const [knownHash, status, kept] = (await writer.get(METADATA.key, [identity, key])) ?? [];
       if (knownHash !== hash) throw reused();
-      const identifiers = JSON.parse(String(kept)) as readonly number[];
+      const identifiers = JSON.parse(String(kept)) as readonly Identifier[];
       const found = read ? await Promise.all(identifiers.map(read)) : [];
       return again({ status: Number(status), identifiers, bodies: found.flatMap((body) => body ?? []) });
     }

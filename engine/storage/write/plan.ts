@@ -5,6 +5,7 @@
  */
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { rawObject } from '../../json/raw.ts';
+import { type Identifier, nextOf } from '../../model/identifier.ts';
 import { type JoinTable, OPEN_COLUMN, type RecordType, type Reference } from '../../model/model.ts';
 import type { Problem } from '../../problem.ts';
 import { type Column, foldedText, stampValues, withFolded } from '../columns.ts';
@@ -35,15 +36,15 @@ export interface NewRow {
   readonly created: number;
 }
 
-export type RowId = number | NewRow;
+export type RowId = Identifier | NewRow;
 export type Changes = ReadonlyMap<string, SqlValue | NewRow>;
 
 export interface RowChange {
   readonly kind: 'insert' | 'update' | 'delete';
   readonly type: RecordType;
   readonly rows: readonly RowId[];
-  /** Of a new record, if the body gives it. */
-  readonly identifier: number | undefined;
+  /** Of a new record, if the body gives it, or the service makes it before the insert. */
+  readonly identifier: Identifier | undefined;
   /** The stored row, where it was read. */
   readonly before: Row | undefined;
   /** All columns of a new record. */
@@ -74,10 +75,14 @@ export interface WritePlan {
 
 export const isNew = (value: SqlValue | NewRow): value is NewRow => typeof value === 'object' && value !== null;
 
-export const numberOf = (row: RowId, identifiers: readonly number[]): number =>
-  typeof row === 'number' ? row : (identifiers[row.created] ?? 0);
+export const numberOf = (row: RowId, identifiers: readonly Identifier[]): Identifier =>
+  isNew(row) ? (identifiers[row.created] ?? 0) : row;
 
-export const boundTo = (value: SqlValue | NewRow, identifiers: readonly number[]): SqlValue =>
+/** The greatest of the identifiers that a database counts, at least this one. */
+export const greatestOf = (changes: readonly RowChange[], least = 0): number =>
+  changes.reduce((most, { identifier }) => (typeof identifier === 'number' ? Math.max(most, identifier) : most), least);
+
+export const boundTo = (value: SqlValue | NewRow, identifiers: readonly Identifier[]): SqlValue =>
   isNew(value) ? numberOf(value, identifiers) : value;
 
 const NONE: Changes = new Map();
@@ -128,12 +133,12 @@ async function checkedChanges(session: WriteSession): Promise<Resolved> {
   return { changed, released, removed, added, cascade, steps: await inOrder(session, changed) };
 }
 
-/** Pure: neither asks the database nor changes a node. */
+/** Neither asks the database nor changes a node. */
 function planOf(session: WriteSession, resolved: Resolved, roots: readonly Node[]): WritePlan {
   const { changed, released, removed, added, cascade = NO_CASCADE, steps } = resolved;
   const inserted = steps.flatMap(({ node }) => (node.stored ? [] : node));
   const made = new Map(inserted.map((node, created) => [node, { created }]));
-  const rowOf = (record: number | Node): RowId =>
+  const rowOf = (record: Identifier | Node): RowId =>
     isNode(record) ? (made.get(record) ?? record.identifier ?? 0) : record;
   const planned = (value: SqlValue | Node): SqlValue | NewRow => (isNode(value) ? rowOf(value) : value);
   const pairOf = (kind: PairChange['kind'], { table, left, right, pointer: at }: JoinPair): PairChange => {
@@ -141,7 +146,8 @@ function planOf(session: WriteSession, resolved: Resolved, roots: readonly Node[
   };
   const changeOf = ({ node, changes }: Step): RowChange => {
     const { type, table, stored, identifier, pointer: at } = node;
-    const row = { type, rows: [rowOf(node)], identifier, at, isHidden: false };
+    const given = stored ? identifier : (identifier ?? nextOf(type.identifier));
+    const row = { type, rows: [rowOf(node)], identifier: given, at, isHidden: false };
     const values: readonly (readonly [string, SqlValue | NewRow])[] = stored
       ? withFolded<SqlValue | NewRow>(
           table,
@@ -219,8 +225,8 @@ function refuseGone(session: WriteSession, changed: readonly Node[]): void {
   for (const node of changed) if (gone(node)) throw goneAt(node.pointer);
   for (const { assigned, type } of [...changed, ...session.made])
     for (const { target, column } of type.references) {
-      const { value, pointer } = assigned.get(column) ?? {};
-      if (typeof value === 'number' && isIn(session.gone, target, value)) throw goneAt(pointer ?? '');
+      const { value = null, pointer } = assigned.get(column) ?? {};
+      if (value !== null && !isNode(value) && isIn(session.gone, target, value)) throw goneAt(pointer ?? '');
     }
 }
 
@@ -275,7 +281,7 @@ async function refuseCircles(session: WriteSession, released: readonly Released[
           refuse(session, 'invalid-reference', pointerOf(node), 'too-deep', message);
           break;
         }
-        const [start, seen] = [idOf(node), new Set<number | Node>()];
+        const [start, seen] = [idOf(node), new Set<Identifier | Node>()];
         let record = above(start);
         for (; record !== null && record !== start && !seen.has(record); record = above(record)) seen.add(record);
         const message = `${nameOf(node)} would be below itself; link a record that is not below it`;
@@ -291,26 +297,25 @@ async function parentsIn(
   reference: Reference,
   released: readonly Released[],
 ) {
-  const links = new Map<number | Node, number | Node | null>();
+  const links = new Map<Identifier | Node, Identifier | Node | null>();
   for (const node of nodes) {
     const value = deleted.has(node) ? null : node.assigned.get(reference.column)?.value;
-    if (value !== undefined) links.set(idOf(node), value === null || isNode(value) ? value : Number(value));
+    if (value !== undefined) links.set(idOf(node), value);
   }
   for (const one of released)
     if (one.relation.target === type && (one.relation.owned || one.reference === reference))
       for (const identifier of one.identifiers) links.set(identifier, null);
   // Two concurrent writes could make a cycle that neither sees.
   if (tables.lockOwnership) await writer.value(tables.lockOwnership, []);
-  const parents = [...new Set(links.values())].filter((record) => typeof record === 'number');
+  const parents = [...new Set(links.values())].filter((record) => typeof record !== 'object');
   const { above } = tables.of(type).linksIn(reference.column);
   const rows = await writer.all(above, [JSON.stringify(parents), MOST_ABOVE + 1]);
   if (rows.length > MOST_ABOVE) return undefined;
-  const stored = new Map(rows.map(([identifier, parent]) => [Number(identifier), parent ?? null]));
-  return (record: number | Node): number | Node | null => {
+  const stored = new Map(rows as readonly (readonly [Identifier, Identifier | null])[]);
+  return (record: Identifier | Node): Identifier | Node | null => {
     const link = links.get(record);
-    if (link !== undefined || typeof record !== 'number') return link ?? null;
-    const parent = stored.get(record) ?? null;
-    return parent === null ? null : Number(parent);
+    if (link !== undefined || typeof record === 'object') return link ?? null;
+    return stored.get(record) ?? null;
   };
 }
 

@@ -1,24 +1,30 @@
 /** Dry runs: a CTE with the planned rows replaces each changed table in statements that read the response. */
 import type { SqlValue } from '../../field-types/field-type.ts';
+import { type Identifier, identifierSql } from '../../model/identifier.ts';
+import type { RecordType } from '../../model/model.ts';
 import { Problem } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
-import { columnSql } from '../tables.ts';
-import type { Dialect } from '../dialect.ts';
+import { columnSql, columnTypeOf } from '../tables.ts';
+import type { Dialect, TypedColumn } from '../dialect.ts';
 import type { Reader, Statement } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import { added } from './cascade.ts';
-import { boundTo, isNew, numberOf, type WritePlan } from './plan.ts';
+import { boundTo, greatestOf, isNew, numberOf, type WritePlan } from './plan.ts';
 import { netUpdates } from './effects.ts';
 import type { RecordSet, WriteSession } from './session.ts';
 import { rowsJson } from './tables.ts';
 
 /** Numbers new records after the greatest identifier ever used, in the order in which the write would insert them. */
-export async function numbersFor({ tables, writer }: WriteSession, { rows }: WritePlan): Promise<readonly number[]> {
-  const made: number[] = [];
+export async function numbersFor(
+  { tables, writer }: WriteSession,
+  { rows }: WritePlan,
+): Promise<readonly Identifier[]> {
+  const made: Identifier[] = [];
   const inserts = rows.filter(({ kind }) => kind === 'insert');
   for (const [type, some] of Map.groupBy(inserts, (change) => change.type)) {
-    const last = Number((await writer.value(tables.of(type).lastIdentifier, [])) ?? 0);
-    let next = some.reduce((most, { identifier = 0 }) => Math.max(most, identifier), last);
+    const { lastIdentifier } = tables.of(type);
+    const last = lastIdentifier ? Number((await writer.value(lastIdentifier, [])) ?? 0) : 0;
+    let next = greatestOf(some, last);
     for (const {
       rows: [row = 0],
       identifier,
@@ -32,7 +38,7 @@ interface Parts {
   readonly session: WriteSession;
   readonly plan: WritePlan;
   /** The identifiers of the new records. */
-  readonly made: readonly number[];
+  readonly made: readonly Identifier[];
   readonly dialect: Dialect;
   readonly reads: Pick<Reads, 'shown'>;
 }
@@ -60,7 +66,7 @@ async function shownRows({ session, plan, reads }: Parts, view: View): Promise<R
   const { existing, writer } = session;
   const shown: RecordSet = new Map();
   for (const [type, nodes] of existing) added(shown, type, [...nodes.keys()]);
-  const add = async (one: View, identifiers: readonly number[]): Promise<void> => {
+  const add = async (one: View, identifiers: readonly Identifier[]): Promise<void> => {
     if (one.relations.length === 0) return;
     const rows = identifiers.length === 0 ? [] : await reads.shown(writer, one, identifiers);
     if (rows === undefined) {
@@ -89,9 +95,9 @@ interface Replacement {
 }
 
 function replacements({ session, plan, made, dialect }: Parts, shown: RecordSet): readonly Replacement[] {
-  const { quote, oneOf, integer } = dialect;
+  const { quote } = dialect;
   const stored = (table: string): string => (dialect.locks ? quote(table) : `main.${quote(table)}`);
-  const listed = (some: Iterable<number>): string => JSON.stringify([...some]);
+  const listed = (some: Iterable<Identifier>): string => JSON.stringify([...some]);
   const tables = [...Map.groupBy(plan.rows, ({ type }) => type.table).values()].flatMap((changes): Replacement[] => {
     const type = changes[0]?.type;
     if (!type) return [];
@@ -99,12 +105,13 @@ function replacements({ session, plan, made, dialect }: Parts, shown: RecordSet)
     const values: SqlValue[] = [];
     const names = [type.identifier.column, ...columns.map(({ name }) => name)];
     const identifier = quote(type.identifier.column);
+    const isListed = oneOf(identifier, type, dialect);
     const unread = changes.filter(({ kind, before }) => kind === 'update' && before === undefined);
     const selected = names.map((name) => {
       const unlinked = unread.filter(({ set }) => set.keys().next().value === name);
       if (unlinked.length === 0) return quote(name);
       values.push(listed(unlinked.flatMap(({ rows }) => rows.map((row) => numberOf(row, made)))));
-      return `case when ${oneOf(identifier)} then null else ${quote(name)} end as ${quote(name)}`;
+      return `case when ${isListed} then null else ${quote(name)} end as ${quote(name)}`;
     });
     const written = [...netUpdates(changes), ...changes.filter(({ kind }) => kind === 'insert')];
     const replaced = new Set(
@@ -122,8 +129,8 @@ function replacements({ session, plan, made, dialect }: Parts, shown: RecordSet)
         ),
     ]);
     values.push(listed(kept), rowsJson(planned));
-    const rows = rowsOf([integer, ...columns.map((column) => columnSql(column, dialect))], dialect);
-    const sql = `select ${selected.join(', ')} from ${stored(type.table)} where ${oneOf(identifier)} union all ${rows}`;
+    const rows = rowsOf([columnTypeOf(type, dialect), ...columns.map((column) => columnSql(column, dialect))], dialect);
+    const sql = `select ${selected.join(', ')} from ${stored(type.table)} where ${isListed} union all ${rows}`;
     return [{ table: type.table, sql, values }];
   });
   const joins = [...Map.groupBy(plan.pairs, ({ table }) => table)].map(([join, pairs]): Replacement => {
@@ -131,8 +138,12 @@ function replacements({ session, plan, made, dialect }: Parts, shown: RecordSet)
     const all = pairs.map((pair) => [numberOf(pair.left, made), numberOf(pair.right, made)]);
     const [ofLeft, ofRight] = [join.left, join.right].map(({ type }) => listed(shown.get(type.table) ?? []));
     const values = [JSON.stringify(all), ofLeft ?? '', ofRight ?? ''];
-    const kept = `not (${dialect.oneOfPairs(left, right)}) and ${oneOf(left)} and ${oneOf(right)}`;
-    const rows = rowsOf([integer, integer], dialect);
+    const sides = [join.left, join.right].map(({ type }) => type);
+    const kept = `not (${dialect.oneOfPairs(typed(left, join.left.type, dialect), typed(right, join.right.type, dialect))}) and ${oneOf(left, join.left.type, dialect)} and ${oneOf(right, join.right.type, dialect)}`;
+    const rows = rowsOf(
+      sides.map((type) => columnTypeOf(type, dialect)),
+      dialect,
+    );
     const sql = `select ${left}, ${right} from ${stored(join.name)} where ${kept} union all ${rows}`;
     return {
       table: join.name,
@@ -142,6 +153,14 @@ function replacements({ session, plan, made, dialect }: Parts, shown: RecordSet)
   });
   return [...tables, ...joins];
 }
+
+const typed = (column: string, { identifier }: RecordType, { name }: Dialect): TypedColumn => [
+  column,
+  identifierSql(identifier, name),
+];
+
+const oneOf = (column: string, type: RecordType, dialect: Dialect): string =>
+  dialect.oneOf(...typed(column, type, dialect));
 
 const rowsOf = (types: readonly string[], { rowsOfJson }: Dialect): string =>
   rowsOfJson?.(types.map((type, index) => ({ name: `c${index}`, type }))) ??

@@ -1,9 +1,10 @@
 /** The verbs that write the records of a body: resolved as a whole, applied in one transaction, and read back inside it. */
+import type { Identifier } from '../../model/identifier.ts';
 import { relationsIn } from '../../model/model.ts';
 import { Problem, throwTogether } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { Overtaken } from '../driver.ts';
-import type { CreateRequest, WriteRequest, WrittenRecords } from '../store.ts';
+import type { CreateRequest, WriteItem, WriteRequest, WrittenRecords } from '../store.ts';
 import { refuseConflicts } from './conflicts.ts';
 import { type FindShown, lockNamed } from './locks.ts';
 import { apply } from './apply.ts';
@@ -68,7 +69,11 @@ export async function writeRecords(
 }
 
 /** Finds the related records that the client's ETags cover, to lock them too. */
-export const shownTo = ({ reads, writer }: Transaction, view: View, tagged: readonly number[]): FindShown | undefined =>
+export const shownTo = (
+  { reads, writer }: Transaction,
+  view: View,
+  tagged: readonly Identifier[],
+): FindShown | undefined =>
   view.relations.length > 0
     ? async () => {
         const shown = await reads.shown(writer, view, tagged);
@@ -83,24 +88,23 @@ function tagsTooLarge(): Problem {
   return new Problem('too-many-related', message);
 }
 
-export function notFound({ type }: View, identifier: number): never {
+export function notFound({ type }: View, identifier: Identifier): never {
   throw new Problem('record-not-found', `There is no ${type.name} ${identifier}`);
 }
 
 function rowIn({
   view,
   items,
-}: Pick<WriteRequest, 'view'> & { readonly items: readonly object[] }): string | undefined {
-  const [item] = items;
-  const identifier = item && 'identifier' in item ? item.identifier : undefined;
-  return items.length === 1 && typeof identifier === 'number' ? rowOf(view.type, identifier) : undefined;
+}: Pick<WriteRequest, 'view'> & { readonly items: readonly Partial<WriteItem>[] }): string | undefined {
+  const [{ identifier } = {}] = items;
+  return items.length === 1 && identifier !== undefined ? rowOf(view.type, identifier) : undefined;
 }
 
 function shownAgain({ view, unread }: Pick<WriteRequest, 'view' | 'unread'>): View | undefined {
   return unread ? undefined : view;
 }
 
-const kept = ({ records }: WrittenRecords): readonly number[] => records.map(({ identifier }) => identifier);
+const kept = ({ records }: WrittenRecords): readonly Identifier[] => records.map(({ identifier }) => identifier);
 
 export const OF_RECORDS = { row: rowIn, kept, view: shownAgain };
 

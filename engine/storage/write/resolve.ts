@@ -1,6 +1,7 @@
 /** Resolves a body into nodes, depth first: the keys of a record before its nested records. */
 import { enclosing, escapeStep, isObject, type JsonObject, type JsonValue } from '../../json/json.ts';
 import { memoized } from '../../memo.ts';
+import { compareIdentifiers, type Identifier } from '../../model/identifier.ts';
 import { identifierIn, type Link, type RecordType, type Reference, type Relation } from '../../model/model.ts';
 import { can, canFollow, canWriteThrough, hiddenRequirement } from '../../model/rights.ts';
 import { type Fault, faultyRequest, Problem } from '../../problem.ts';
@@ -35,7 +36,7 @@ interface BodyItem {
 
 export async function resolveBody(session: WriteSession, type: RecordType): Promise<readonly Node[]> {
   const roots: BodyItem[] = [];
-  const seen = new Set<number>();
+  const seen = new Set<Identifier>();
   for (const { body, identifier, pointer } of session.records) {
     if (session.faulty.has(pointer)) continue;
     const given = identifier ?? identifierIn(body, type);
@@ -90,9 +91,9 @@ async function resolveRelation(named: Named, value: JsonValue): Promise<readonly
   const most = bodies.length + session.writeRows + 1;
   const { children } = link.at === 'target' ? session.tables.of(relation.target).linksIn(link.reference.column) : {};
   const bound = [JSON.stringify([node.identifier]), most];
-  const current = children && node.stored ? (await session.writer.column(children, bound)).map(Number) : [];
+  const current = children && node.stored ? ([...(await session.writer.column(children, bound))] as Identifier[]) : [];
   // Without a lock, the database returns them in any order, in which faults would name them.
-  current.sort((a, b) => a - b);
+  current.sort(compareIdentifiers);
   const items: BodyItem[] = [];
   for (const [index, body] of bodies.entries()) {
     const at = { ...mention, pointer: toMany ? `${mention.pointer}/${index}` : mention.pointer };
@@ -141,7 +142,7 @@ async function namesParent(named: Named, value: JsonValue, parent: Node): Promis
   const identifier = body && identifierIn(body, type);
   const isParent = identifier !== undefined && identifier === parent.identifier;
   const target = isParent ? parent : body && (await targetOf(named, body, mention, []));
-  const claim = (child: Node, column: string, linked: number | Node | null): void => {
+  const claim = (child: Node, column: string, linked: Identifier | Node | null): void => {
     const before = child.assigned.get(column) ?? child.linked.get(column);
     if (before?.value !== linked) assign(session, child, column, linked, mention);
   };
@@ -156,7 +157,7 @@ async function targetOf(
   { session, node: parent, relation }: Named,
   body: JsonObject,
   { pointer, isLost }: Mention,
-  [current]: readonly number[],
+  [current]: readonly Identifier[],
 ): Promise<Node> {
   const { target, owned, toMany } = relation;
   const isOwnChild = owned && !toMany;
@@ -188,7 +189,7 @@ async function resolveParent(named: Named, { column }: Reference): Promise<void>
 }
 
 /** hasOne, hasMany: the children's rows store the link; the body names the whole new set. */
-async function resolveChildren(named: Named, reference: Reference, current: readonly number[]): Promise<void> {
+async function resolveChildren(named: Named, reference: Reference, current: readonly Identifier[]): Promise<void> {
   const { session, node, relation, mention, targets } = named;
   const { owned, target } = relation;
   const { column, required } = reference;
@@ -213,21 +214,21 @@ async function resolveChildren(named: Named, reference: Reference, current: read
 }
 
 /** The inverse set includes the parent of a nested record, even if it is not listed. */
-const isImplied = ({ relation, mention: { via } }: Named, identifier: number): boolean =>
+const isImplied = ({ relation, mention: { via } }: Named, identifier: Identifier): boolean =>
   via?.relation.inverse === relation && via.parent.identifier === identifier;
 
 /** manyToMany: a join table stores the links; the array is the whole new set. */
 async function resolvePairs(named: Named, { table, sourceColumn }: Extract<Link, { at: 'join' }>): Promise<void> {
   const { session, node, mention, targets } = named;
   const isLeft = table.left.column === sourceColumn;
-  const before = new Set<number>();
+  const before = new Set<Identifier>();
   if (node.stored) {
     const bound = [JSON.stringify([node.identifier]), targets.size + session.writeRows + 1];
     for (const [left, right] of await session.writer.all(session.tables.rows(table).pairs(sourceColumn), bound))
-      before.add(Number(isLeft ? right : left));
+      before.add((isLeft ? right : left) as Identifier);
   }
   /** Also notes stored rows that stay, so that the other side cannot remove them. */
-  const note = (other: number | Node, pointer: string, isStored: boolean, isWanted: boolean): void => {
+  const note = (other: Identifier | Node, pointer: string, isStored: boolean, isWanted: boolean): void => {
     const [left, right] = isLeft ? [idOf(node), other] : [other, idOf(node)];
     const [one, two] = [left, right].map((side) => (isNode(side) ? side.pointer : side));
     const pair = `${table.name} ${one ?? ''} ${two ?? ''}`;
@@ -274,7 +275,7 @@ async function isOwnedBy(session: WriteSession, node: Node, owner: Node): Promis
     for (const { column, target } of ownedBy(current.type)) {
       const value = current.assigned.get(column)?.value ?? storedValue(current, column) ?? null;
       if (value === null) continue;
-      above.add(isNode(value) ? value : await touch(session, target, Number(value), current.pointer));
+      above.add(isNode(value) ? value : await touch(session, target, value, current.pointer));
     }
   }
   return false;
@@ -429,7 +430,7 @@ function holds({ pairs }: WriteSession, expected: LinkCheck['expected']): boolea
   return finalValue(expected.node, expected.column) === expected.value;
 }
 
-function isLeaving({ existing, released }: WriteSession, type: RecordType, reference: Reference, child: number) {
+function isLeaving({ existing, released }: WriteSession, type: RecordType, reference: Reference, child: Identifier) {
   const node = existing.get(type)?.get(child);
   const linked = node?.assigned.get(reference.column)?.value;
   if (node && linked !== undefined && linked !== storedValue(node, reference.column)) return true;

@@ -11,6 +11,7 @@ import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import { inDocumentOrder } from '../../json/fault-order.ts';
 import { NO_RAW_VALUES, type RawMember, type RawMembers, type RawValues } from '../../json/tokenizer.ts';
+import { compareIdentifiers, type Identifier } from '../../model/identifier.ts';
 import {
   type BodyRecord,
   documentOf,
@@ -31,7 +32,7 @@ export interface Node {
   readonly type: RecordType;
   readonly table: WriteTable;
   /** undefined for a new record, unless the client gave one. */
-  readonly identifier: number | undefined;
+  readonly identifier: Identifier | undefined;
   /** `unread`: foreign keys check that the record exists. */
   readonly stored: Row | 'unread' | undefined;
   /** The body names it but it does not exist, or it is new within such a record. */
@@ -71,21 +72,21 @@ export interface Claim {
   readonly order: number;
 }
 
-export type RecordSet = Map<string, Set<number>>;
+export type RecordSet = Map<string, Set<Identifier>>;
 
 /** Children that a set omits: deleted if they are owned, else unlinked. */
 export interface Released {
   readonly relation: Relation;
   readonly reference: Reference;
-  readonly identifiers: readonly number[];
+  readonly identifiers: readonly Identifier[];
   readonly pointer: string;
 }
 
 /** A row of a join table. If one part of the body wants it, no other part removes it. */
 export interface JoinPair {
   readonly table: JoinTable;
-  readonly left: number | Node;
-  readonly right: number | Node;
+  readonly left: Identifier | Node;
+  readonly right: Identifier | Node;
   readonly pointer: string;
   readonly isStored: boolean;
   readonly isWanted: boolean;
@@ -158,9 +159,9 @@ export const createSession = ({ writer, tables, dialect, stamp, faults = [], ...
   rights: options.rights ?? ALL_RIGHTS,
   faulty: new Set(faults.flatMap((fault) => ('pointer' in fault ? fault.pointer : []))),
   /** Records that the body identifies, stored or lost. */
-  existing: new Map<RecordType, Map<number, Node>>(),
+  existing: new Map<RecordType, Map<Identifier, Node>>(),
   made: [] as Node[],
-  given: new Map<RecordType, Map<number, Node>>(),
+  given: new Map<RecordType, Map<Identifier, Node>>(),
   /** Omitted records, with the pointers of the sets. */
   deleted: new Map<Node, string>(),
   gone: new Map() as RecordSet,
@@ -203,7 +204,7 @@ const createNode = (
   session: WriteSession,
   type: RecordType,
   pointer: string,
-  identifier: number | undefined,
+  identifier: Identifier | undefined,
   {
     stored,
     isLost,
@@ -226,8 +227,8 @@ const createNode = (
   storedOpenKeys: undefined,
 });
 
-function noteIn(maps: WriteSession['existing'], identifier: number, node: Node): Node {
-  const known = maps.get(node.type) ?? new Map<number, Node>();
+function noteIn(maps: WriteSession['existing'], identifier: Identifier, node: Node): Node {
+  const known = maps.get(node.type) ?? new Map<Identifier, Node>();
   maps.set(node.type, known.set(identifier, node));
   return node;
 }
@@ -235,7 +236,7 @@ function noteIn(maps: WriteSession['existing'], identifier: number, node: Node):
 export function remember(
   session: WriteSession,
   type: RecordType,
-  identifier: number,
+  identifier: Identifier,
   pointer: string,
   stored?: Node['stored'],
 ): Node {
@@ -243,7 +244,7 @@ export function remember(
   return noteIn(session.existing, identifier, node);
 }
 
-export async function touch(session: WriteSession, type: RecordType, identifier: number, pointer: string) {
+export async function touch(session: WriteSession, type: RecordType, identifier: Identifier, pointer: string) {
   const known = session.existing.get(type)?.get(identifier);
   if (known) return known;
   const stored = await session.writer.get(session.tables.of(type).load, [identifier]);
@@ -253,7 +254,7 @@ export async function touch(session: WriteSession, type: RecordType, identifier:
 export function make(
   session: WriteSession,
   type: RecordType,
-  identifier: number | undefined,
+  identifier: Identifier | undefined,
   pointer: string,
   is: Partial<Pick<Node, 'isOwnChild' | 'isLost'>> = {},
 ): Node {
@@ -267,11 +268,13 @@ export function make(
 export const keptNodes = ({ existing, deleted }: WriteSession): readonly Node[] =>
   [...existing]
     .toSorted(([a], [b]) => (a.name < b.name ? -1 : 1))
-    .flatMap(([, nodes]) => [...nodes.values()].toSorted((a, b) => (a.identifier ?? 0) - (b.identifier ?? 0)))
+    .flatMap(([, nodes]) =>
+      [...nodes.values()].toSorted((a, b) => compareIdentifiers(a.identifier ?? 0, b.identifier ?? 0)),
+    )
     .filter((node) => !deleted.has(node));
 
 /** The value of a link to the record: for a new record its node, even if the body gives its identifier. */
-export const idOf = (node: Node): number | Node => (node.stored ? (node.identifier ?? node) : node);
+export const idOf = (node: Node): Identifier | Node => (node.stored ? (node.identifier ?? node) : node);
 
 export const nameOf = ({ type, identifier }: Pick<Node, 'type' | 'identifier'>): string =>
   `${type.name} ${identifier ?? ''}`.trim();

@@ -4,6 +4,7 @@
  */
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import type { JsonObject } from '../../json/json.ts';
+import { type Identifier, nextOf } from '../../model/identifier.ts';
 import { identifierIn, relationsIn } from '../../model/model.ts';
 import type { View } from '../../query/list-query.ts';
 import { stampValues, withFolded } from '../columns.ts';
@@ -11,8 +12,7 @@ import type { BoundStatement, Driver, Row } from '../driver.ts';
 import { UNCHARGED_CHARS } from '../read/reads.ts';
 import type { CreateRequest, RecordDeletion, WriteRequest, Written, WrittenRecords } from '../store.ts';
 import { trustLinks } from './locks.ts';
-import { isNew, type RowId, type WritePlan } from './plan.ts';
-import { newValue, planWrite } from './plan.ts';
+import { boundTo, isNew, newValue, planWrite, type WritePlan } from './plan.ts';
 import { isViolation } from './refused.ts';
 import { checkBody, resolveBody } from './resolve.ts';
 import { isNode, NO_WRITER, type Node, type WriteSession, sessionOf, type WriteContext } from './session.ts';
@@ -34,7 +34,9 @@ export async function createSingle(
   const { type, items: records, faults = [], view, caller } = request;
   const [item] = records;
   if (faults.length > 0 || !item || records.length > 1) return undefined;
-  if (identifierIn(item.body, type) !== undefined || isDeep(view)) return undefined;
+  const given = identifierIn(item.body, type);
+  // The sequence must move past an identifier that the body gives.
+  if ((given !== undefined && type.identifier.kind.isCounted) || isDeep(view)) return undefined;
   const session = sessionOf(context, NO_WRITER, { ...request, records });
   if (!trustLinks(session, type, item.body)) return undefined;
   const [node] = await resolveBody(session, type);
@@ -48,11 +50,12 @@ export async function createSingle(
   if (!isFlat && charsOf(session) > UNCHARGED_CHARS) return undefined;
   if (isFlat) {
     const values = table.names.map((name) => unlinked(newValue(node, name)));
-    return answered(await send(context, single.create(view.key, view), [-1, ...values], caller));
+    const identifier = given ?? nextOf(type.identifier) ?? -1;
+    return answered(await send(context, single.create(view.key, view), [identifier, ...values], caller));
   }
   const plan = await planWrite(session, [node]);
   const [root = 0] = plan.roots;
-  const values = [placeholderOf(root), JSON.stringify(clashes(session, plan))];
+  const values = [boundTo(root, placeholdersOf(plan)), JSON.stringify(clashes(session, plan))];
   return answered(
     await send(context, single.answerNew(view.key, view), values, caller, undefined, insertsOf(session, plan)),
   );
@@ -62,7 +65,7 @@ export async function createSingle(
 const unlinked = (value: SqlValue | Node): SqlValue => (isNode(value) ? null : value);
 
 const answered = (row: Row | undefined): WrittenRecords | undefined =>
-  row && { records: [{ identifier: Number(row[0]), body: String(row[1]) }] };
+  row && { records: [{ identifier: row[0] as Identifier, body: String(row[1]) }] };
 
 export async function updateSingle(
   context: WriteContext,
@@ -101,31 +104,34 @@ export async function deleteSingle(context: WriteContext, request: RecordDeletio
   return row && { identifier, body: String(row[0]) };
 }
 
-/** The negative number of a new record. */
-const placeholderOf = (row: RowId): number => (isNew(row) ? -1 - row.created : row);
+/** What stands for new records: their identifiers, or negative numbers. */
+const placeholdersOf = ({ rows }: WritePlan): readonly Identifier[] =>
+  rows.flatMap(({ rows: [row = 0], identifier }) => (isNew(row) ? (identifier ?? -1 - row.created) : []));
 
 /** The statements of a plan that only inserts. */
-const insertsOf = ({ tables }: WriteSession, { rows, pairs }: WritePlan): readonly BoundStatement[] => [
-  ...rows.flatMap(({ type, rows: [row = 0], set }) => {
+function insertsOf({ tables }: WriteSession, plan: WritePlan): readonly BoundStatement[] {
+  const made = placeholdersOf(plan);
+  const inserts = plan.rows.flatMap(({ type, rows: [row = 0], set }) => {
     const { single, names } = tables.of(type);
-    const values = names
-      .map((name) => set.get(name) ?? null)
-      .map((value) => (isNew(value) ? placeholderOf(value) : value));
-    return single ? { statement: single.insertNew, values: [placeholderOf(row), ...values] } : [];
-  }),
-  ...pairs.flatMap(({ table, left, right }) => {
+    const values = [row, ...names.map((name) => set.get(name) ?? null)].map((value) => boundTo(value, made));
+    return single ? { statement: single.insertNew, values } : [];
+  });
+  const pairs = plan.pairs.flatMap(({ table, left, right }) => {
     const { insertNew } = tables.rows(table);
-    return insertNew ? { statement: insertNew, values: [placeholderOf(left), placeholderOf(right)] } : [];
-  }),
-];
+    return insertNew ? { statement: insertNew, values: [left, right].map((side) => boundTo(side, made)) } : [];
+  });
+  return [...inserts, ...pairs];
+}
 
 /** Pairs of a new record's number and a linked identifier of its type. Foreign keys accept links to new records. */
 const clashes = (
   { existing }: WriteSession,
   { rows }: WritePlan,
-): readonly (readonly [number: number, linked: number])[] =>
+): readonly (readonly [number: number, linked: Identifier])[] =>
   rows.flatMap(({ type, rows: [row = 0] }) =>
-    [...(existing.get(type)?.keys() ?? [])].map((linked) => [-placeholderOf(row), linked] as const),
+    [...(existing.get(type)?.keys() ?? [])].flatMap((linked) =>
+      isNew(row) && type.identifier.kind.isCounted ? [[1 + row.created, linked] as const] : [],
+    ),
   );
 
 /** Of the new records. If their JSON were too long to be free, the statements would use up identifiers in vain. */

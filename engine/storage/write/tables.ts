@@ -1,14 +1,15 @@
 /** Statements over one table, compiled and cached at their first use. */
-import { createShapeCache, memoized } from '../../memo.ts';
+import { createShapeCache, memoized, perKey } from '../../memo.ts';
+import { type Identifier, identifierSql } from '../../model/identifier.ts';
 import { type Index, type JoinTable, type Model, type RecordType } from '../../model/model.ts';
 import { type Column, columnsOf, neededOf, readSql, writtenSql, filledColumns } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Statement, Values } from '../driver.ts';
-import { columnSql, indexed } from '../tables.ts';
+import { columnSql, columnTypeOf, indexed } from '../tables.ts';
 
 export const MOST_LISTED = 10;
 
-export const rowOf = ({ table }: RecordType, identifier: number): string => `${table} ${identifier}`;
+export const rowOf = ({ table }: RecordType, identifier: Identifier): string => `${table} ${identifier}`;
 
 /** `key share` blocks deletion, `update` all changes and new links. With `for share`, updates might wait forever. */
 export type Strength = 'key share' | 'update';
@@ -47,8 +48,10 @@ export function createTables(dialect: Dialect, served: () => Model) {
 }
 
 function createTable(type: RecordType, dialect: Dialect, columns: readonly Column[]) {
-  const { knex, quote, oneOf, locks } = dialect;
-  const identifier = type.identifier.column;
+  const { knex, quote, locks } = dialect;
+  const { kind, column: identifier } = type.identifier;
+  const sqlType = identifierSql(type.identifier, dialect.name);
+  const oneOf = (column: string): string => dialect.oneOf(column, sqlType);
   const [id, table] = [quote(identifier), quote(type.table)];
   const own = [type.table];
   const reading = (sql: string): Statement => ({ sql, reads: own });
@@ -82,11 +85,11 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
     const changes = given.map((name) => [name, knex.raw(changed(name), [0])]);
     return writing(compiled(rows().where(identifier, 0).update(Object.fromEntries(changes))));
   });
-  /** The identifier of another row with these index values. Bound: the values, the identifier of the row itself. */
+  /** The identifier of a row with these index values. Bound: the values, `noRow`. */
   const holder = createShapeCache((members: Index['members']): Statement => {
     const query = rows().select(identifier);
     for (const member of members) query.whereRaw(`${indexed(member, dialect)} = ?`, [0]);
-    return reading(compiled(query.whereNot(identifier, 0)));
+    return reading(compiled(kind.isCounted ? query.whereNot(identifier, 0) : query));
   });
   const [inOrder, forUpdate] = locks ? [` order by ${id}`, ' for update'] : ['', ''];
   const stamped = filled.stamped.map(({ name }) => `, ${quote(name)} = ${changed(name)}`).join('');
@@ -113,14 +116,16 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
       made: insert(names),
       given: insert([identifier, ...names]),
     },
-    lastIdentifier: reading(dialect.sequence.read(type.table, identifier)),
-    /** Move the sequence past an identifier. Bound, in each: the identifier. */
-    moveSequence: dialect.sequence.move(type.table, identifier).map(writing),
+    lastIdentifier: kind.isCounted && reading(dialect.sequence.read(type.table, identifier)),
+    /** Move the sequence, if there is one, past an identifier. Bound, in each: the identifier. */
+    moveSequence: kind.isCounted ? dialect.sequence.move(type.table, identifier).map(writing) : [],
     update,
     /** Bound: JSON array of identifiers. */
     remove: writing(`delete from ${table} where ${oneOf(id)}`),
     linksIn: perKey((column: string) => {
-      const [link, ofSome] = [quote(column), oneOf(quote(column))];
+      const target = columnOf.get(column)?.reference?.target ?? type;
+      const link = quote(column);
+      const ofSome = dialect.oneOf(link, identifierSql(target.identifier, dialect.name));
       const row = `select one$.${id}, one$.${link} from ${table} as one$`;
       const further = `${row} join above$ on one$.${id} = above$.parent$`;
       const above = `with recursive above$ (id$, parent$) as (${row} where ${oneOf(`one$.${id}`)} union ${further})`;
@@ -140,6 +145,7 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
       };
     }),
     holder,
+    noRow: kind.isCounted ? [0] : [],
     single: dialect.single?.of(
       type,
       columns,
@@ -156,7 +162,7 @@ function insertMany(type: RecordType, columns: readonly Column[], into: readonly
   const bulk = into.map((name) => {
     const column = columns.find((one) => one.name === name);
     const written = (text: string): string => writtenSql(column?.field, text, dialect.name);
-    return { name, type: column ? columnSql(column, dialect) : dialect.integer, written };
+    return { name, type: column ? columnSql(column, dialect) : columnTypeOf(type, dialect), written };
   });
   const rows = into.length === 0 ? undefined : dialect.rowsOfJson?.(bulk);
   const [table, identifier] = [quote(type.table), quote(type.identifier.column)];
@@ -166,8 +172,10 @@ function insertMany(type: RecordType, columns: readonly Column[], into: readonly
 export const rowsJson = (rows: readonly Values[]): string =>
   JSON.stringify(rows.map((values) => Object.fromEntries(values.map((value, index) => [`c${index}`, value]))));
 
-function createJoinRows(join: JoinTable, { quote, oneOf, oneOfPairs, single }: Dialect) {
+function createJoinRows(join: JoinTable, { name: dialect, quote, oneOf, oneOfPairs, single }: Dialect) {
   const { name, left, right } = join;
+  const typed = ({ column, type }: JoinTable['left']) =>
+    [quote(column), identifierSql(type.identifier, dialect)] as const;
   const [table, both] = [quote(name), `${quote(left.column)}, ${quote(right.column)}`];
   const own = [name];
   return {
@@ -176,19 +184,10 @@ function createJoinRows(join: JoinTable, { quote, oneOf, oneOfPairs, single }: D
     /** `insert` for new records. Bound: left, right, each an identifier or the number of a new record. */
     insertNew: single?.insertPair(join),
     /** Bound: JSON array of pairs of left and right. */
-    remove: { sql: `delete from ${table} where ${oneOfPairs(quote(left.column), quote(right.column))}`, writes: own },
+    remove: { sql: `delete from ${table} where ${oneOfPairs(typed(left), typed(right))}`, writes: own },
     pairs: perKey((column: string): Statement => ({
-      sql: `select ${both} from ${table} where ${oneOf(quote(column))} limit ? + 0`,
+      sql: `select ${both} from ${table} where ${oneOf(...typed(column === left.column ? left : right))} limit ? + 0`,
       reads: own,
     })),
-  };
-}
-
-function perKey<K, V>(make: (key: K) => V): (key: K) => V {
-  const known = new Map<K, V>();
-  return (key) => {
-    const made = known.get(key) ?? make(key);
-    known.set(key, made);
-    return made;
   };
 }

@@ -1,6 +1,7 @@
 /** Creates or updates the records that have the unique values of a body. */
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep, isObject, type JsonObject } from '../../json/json.ts';
+import type { Identifier } from '../../model/identifier.ts';
 import { identifierIn } from '../../model/model.ts';
 import { type Fault, faultyRequest, throwTogether } from '../../problem.ts';
 import { encode, heldOperand } from '../columns.ts';
@@ -24,7 +25,7 @@ export const upsert: Verb<UpsertRequest, Upserted> = {
 /** Turns the items of an upsert into items of a write. */
 async function foundFirst({ writer, tables, driver: { dialect } }: Transaction, request: UpsertRequest) {
   const { type, unique, faultsIn } = request;
-  const find = (key: Values): Promise<number | undefined> => findHolder(writer, tables.of(type), unique, key);
+  const find = (key: Values): Promise<Identifier | undefined> => findHolder(writer, tables.of(type), unique, key);
   const keys = request.items.map(({ body }) => keyOf(unique, body, dialect));
   const found = await Promise.all(keys.map(find));
   const items = request.items.map(({ body, pointer, precondition }, index): WriteItem => {

@@ -1,5 +1,6 @@
 /** A verb: what a kind of write does, and what the runner in `writes.ts` must know of it. */
 import type { View } from '../../query/list-query.ts';
+import type { Identifier } from '../../model/identifier.ts';
 import type { Writer } from '../driver.ts';
 import type { WriteRequest } from '../store.ts';
 import type { Stamp } from '../columns.ts';
@@ -27,8 +28,8 @@ export interface Verb<R, W> {
   /** The row whose writes queue. */
   readonly row: (request: R) => string | undefined;
   /** The numbers that are kept under an idempotency key. */
-  readonly kept: (written: W) => readonly number[];
+  readonly kept: (written: W) => readonly Identifier[];
   /** The result of a retry, if those numbers say it; else the records are read again in this view. */
-  readonly again?: (kept: readonly number[]) => W | undefined;
+  readonly again?: (kept: readonly Identifier[]) => W | undefined;
   readonly view?: (request: R) => View | undefined;
 }

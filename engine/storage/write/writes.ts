@@ -1,5 +1,6 @@
 /** Runs the verbs: as a dry run, in one round trip, in a transaction, or once under an idempotency key. */
 import { NO_CLIENT } from '../../edge/caller.ts';
+import type { Identifier } from '../../model/identifier.ts';
 import type { Model } from '../../model/model.ts';
 import { ALL_RIGHTS } from '../../model/rights.ts';
 import { type Clock, createStamp } from '../columns.ts';
@@ -60,7 +61,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
           const written = verb.again?.(kept.identifiers);
           return written === undefined ? again(kept) : answer(written);
         };
-        const read = view && ((identifier: number) => reads.record(writer, view, identifier, asked.caller));
+        const read = view && ((identifier: Identifier) => reads.record(writer, view, identifier, asked.caller));
         return runOnce(writer, key, first, retried, read);
       };
       return transact(context, asked, work, verb.row(asked));

@@ -1,0 +1,113 @@
+/** The kinds of identifiers, each on the field type of its name. Shared code never branches on the name of a kind. */
+import { randomInt, randomUUID } from 'node:crypto';
+import type { JsonObject, JsonValue } from '../json/json.ts';
+import { type FieldType, pick, type Shape } from './field-type.ts';
+import { integer } from './integer.ts';
+import { ownPattern } from './patterns.ts';
+import { string } from './string.ts';
+import { uuid } from './uuid.ts';
+
+export type Identifier = number | string;
+
+/** Who makes identifiers: the service, unless a body brings one, or only clients. */
+export type Maker = 'service' | 'client';
+
+/** The largest integer that a client or a seed can choose; the sequence continues after it. */
+export const MAX_GIVEN_IDENTIFIER = 2 ** 52;
+export const MAX_IDENTIFIER_LENGTH = 200;
+
+export interface IdentifierKind {
+  /** Its SQL, values and operators, as for fields. */
+  readonly type: FieldType;
+  readonly by: Maker;
+  /** The database counts identifiers up: a new record has none before its insert. */
+  readonly isCounted?: true;
+  /** Makes an identifier, if the service can before the insert. */
+  next?(): Identifier;
+  /** Constraints by default; `keywords`: those that descriptors may set. */
+  readonly constraints: Shape['constraints'];
+  readonly keywords: readonly string[];
+  schema(shape: Shape, largest?: number): JsonObject;
+  /** Completes "… must be": "an integer from 1 to 2^53-1". */
+  expected(shape: Shape, largest?: number | string): string;
+  /** Reads the segment of a path; `identifierOf` checks the value. */
+  read(text: string): JsonValue;
+  /** Different by seed. */
+  sample(shape: Shape, seed: number): Identifier;
+}
+
+const counted: IdentifierKind = {
+  type: integer,
+  by: 'service',
+  isCounted: true,
+  constraints: {},
+  keywords: [],
+  schema: (_, largest = Number.MAX_SAFE_INTEGER) => ({ type: 'integer', minimum: 1, maximum: largest }),
+  expected: (_, largest = '2^53-1') => `an integer from 1 to ${largest}`,
+  read: (text) => (/^[1-9]\d{0,15}$/.test(text) ? Number(text) : null),
+  sample: (_, seed) => seed + 1,
+};
+
+let [time, count] = [0, 0];
+
+/** Version 7 (RFC 9562, 6.2, method 1): ascends within the process, whatever the clock does. */
+function nextUuid(): string {
+  const now = Date.now();
+  if (now > time) [time, count] = [now, randomInt(0x800)];
+  else if (count < 0xfff) count += 1;
+  else [time, count] = [time + 1, 0];
+  const hex = time.toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7${count.toString(16).padStart(3, '0')}${randomUUID().slice(18)}`;
+}
+
+const unique: IdentifierKind = {
+  type: uuid,
+  by: 'service',
+  next: nextUuid,
+  constraints: {},
+  keywords: [],
+  schema: uuid.schema,
+  expected: () => 'a UUID',
+  read: (text) => text,
+  sample: (shape, seed) => String(uuid.good(shape, seed)),
+};
+
+/** URL parsers drop segments of one or two dots. */
+const USABLE = ownPattern('^(?!\\.{1,2}$)[^\\p{Cc}\\p{Cs}]*$');
+
+const named: IdentifierKind = {
+  type: string,
+  by: 'client',
+  constraints: { minLength: 1, maxLength: MAX_IDENTIFIER_LENGTH },
+  keywords: ['minLength', 'maxLength', 'pattern', 'format'],
+  schema: (shape) => ({ ...string.schema(shape), allOf: [{ pattern: USABLE }] }),
+  expected: (shape) => `${string.expected(shape)} (no control characters, and not "." or "..")`,
+  read: (text) => text,
+  sample: sampleText,
+};
+
+function sampleText(shape: Shape, seed: number): string {
+  const { examples, constraints } = shape;
+  if (constraints['pattern'] === undefined) return String(examples[seed] ?? string.good(shape, seed));
+  return String(examples[seed] ?? varied(String(pick(examples, seed)), seed));
+}
+
+const RANGES = ['09', 'AZ', 'az'].map((ends) => [ends.charCodeAt(0), ends.charCodeAt(1)] as const);
+
+/** Counts letters and digits up from the last one, so that most patterns still match. */
+function varied(text: string, seed: number): string {
+  let left = seed;
+  const codes = [...text].toReversed().map((sign) => {
+    const code = sign.charCodeAt(0);
+    const [first, last] = RANGES.find(([from, to]) => code >= from && code <= to) ?? [code, code];
+    const all = last - first + 1;
+    const sum = code - first + left;
+    left = Math.floor(sum / all);
+    return sign.length > 1 ? sign : String.fromCharCode(first + (sum % all));
+  });
+  return codes.toReversed().join('');
+}
+
+export const identifierKinds: ReadonlyMap<string, IdentifierKind> = new Map(
+  [counted, unique, named].map((kind) => [kind.type.name, Object.freeze(kind)]),
+);

@@ -1,0 +1,62 @@
+/** What identifies the records of a type: reads, checks, makes and compares identifiers of every kind. */
+import { createAjv } from '../field-types/ajv-keywords.ts';
+import { asWritten } from '../field-types/columns.ts';
+import type { DialectName, FieldType, Shape } from '../field-types/field-type.ts';
+import type { Identifier, IdentifierKind, Maker } from '../field-types/identifiers.ts';
+import type { JsonValue } from '../json/json.ts';
+import { memoized } from '../memo.ts';
+
+export type { Identifier } from '../field-types/identifiers.ts';
+
+export interface IdentifierField extends Shape {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly kind: IdentifierKind;
+  readonly type: FieldType;
+  readonly by: Maker;
+  /** Whether records show the identifier, and bodies accept it. */
+  readonly inRecord: boolean;
+  readonly column: string;
+}
+
+const checkOf = memoized(({ kind, constraints, examples }: IdentifierField) =>
+  createAjv({ allErrors: false, strictTypes: false }).compile(kind.schema({ constraints, examples })),
+);
+
+/** The identifier that a value stands for; undefined if it is none of this type. */
+export const identifierOf = (identifier: IdentifierField, value: JsonValue | undefined): Identifier | undefined =>
+  checkOf(identifier)(value) ? ((identifier.type.canonical?.(value ?? null) ?? value) as Identifier) : undefined;
+
+/** As a path or a command has it. */
+export const parsedIdentifier = (identifier: IdentifierField, text: string): Identifier | undefined =>
+  identifierOf(identifier, identifier.kind.read(text));
+
+/** As a segment of a path. */
+export const pathSegment = (identifier: Identifier): string => encodeURIComponent(identifier);
+
+/** Made by the service before the insert; undefined if the database counts, or only clients make it. */
+export const nextOf = ({ by, kind }: IdentifierField): Identifier | undefined =>
+  by === 'service' ? kind.next?.() : undefined;
+
+/** By number, or by code point; uuids are in lower case. */
+export const compareIdentifiers = (a: Identifier, b: Identifier): number =>
+  typeof a === 'number' && typeof b === 'number' ? a - b : asWritten.compare(a, b);
+
+/** The SQL type of a value; the column's own may have a collation. */
+export const identifierSql = ({ type }: IdentifierField, dialect: DialectName): string =>
+  type.columns[dialect].sqlType.split(' ', 1).join();
+
+/** SQL for the JSON of the column; numbers are their own. */
+export const identifierJson = ({ kind, type }: IdentifierField, dialect: DialectName, column: string): string =>
+  kind.isCounted ? column : type.columns[dialect].json(column);
+
+/** Completes "expected …", with a right one, unless it is a number. */
+export function expectedOf(identifier: IdentifierField, largest?: number): string {
+  const { kind } = identifier;
+  const sample = kind.isCounted ? '' : `, such as ${JSON.stringify(sampleOf(identifier))}`;
+  return `${kind.expected(identifier, largest)}${sample}`;
+}
+
+/** A right one, for messages, documentation and generated tests. */
+export const sampleOf = ({ kind, ...shape }: IdentifierField, seed = 0): Identifier => kind.sample(shape, seed);
