@@ -1,9 +1,9 @@
 /** The clients of a model: their rights, and the routes and services that these give them. */
 import type { IncomingMessage } from 'node:http';
 import type { Access } from './access/access.ts';
-import { dialectsByRoot, routesMaker } from './http/dialects/dialect.ts';
+import { dialectRoutes } from './http/dialects/dialect.ts';
 import type { Service } from './http/exchange.ts';
-import { API_ROOT, type Routes, type RoutesByRoot } from './http/routes.ts';
+import { API_ROOT, createRoutes, type RoutesByRoot } from './http/routes.ts';
 import { createCache, memoized } from './memo.ts';
 import type { Model, RecordType } from './model/model.ts';
 import { ALL_RIGHTS, type Granted, type Rights, rightsOf, seenModel } from './model/rights.ts';
@@ -58,8 +58,6 @@ function clientsOfModel(model: Model, { access, validatorsFor, settings, store }
   const validatorsOf = validatorsFor(model);
   const models = createCache<Model>(MOST_KEPT);
   const queriesOf = createQueryResolver(settings);
-  const dialects = dialectsByRoot(settings.dialects);
-  const makeRoutes = routesMaker(dialects, settings);
   const types = new Map([...model.types.values()].map((type) => [type.path, type]));
   const clientWith = (rights: Rights, tokenName: string | null): Client => {
     let made: Model | undefined;
@@ -81,14 +79,16 @@ function clientsOfModel(model: Model, { access, validatorsFor, settings, store }
       seen: seenAs(type),
       validators: validatorsOf(type),
     }));
-    const routesBelow = (root: string): Routes => makeRoutes(root, types, rights, serviceOf);
     return {
       rights,
       tokenName,
       model,
       seen,
       serviceOf,
-      routes: [routesBelow(API_ROOT), ...[...dialects.keys()].map(routesBelow)],
+      routes: [
+        createRoutes(API_ROOT, types, rights, serviceOf),
+        ...settings.dialects.map((name) => dialectRoutes(name, types, rights, serviceOf, queriesOf)),
+      ],
     };
   };
   const granted = memoized((given: Granted, name: string) => clientWith(rightsOf(model, given), name));

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isGuarded, openAccess, type Reports } from './access/access.ts';
 import { type Clients, createClients } from './clients.ts';
-import { type AwaitReader, Budget, createSlowReaders } from './edge/budget.ts';
+import { Budget, createSlowReaders } from './edge/budget.ts';
 import { checkSchema } from './check.ts';
 import { formatDiagnostics } from './descriptor/report.ts';
 import type { Diagnostic } from './diagnostic.ts';
@@ -10,8 +10,6 @@ import { contentReader, type ReadContent } from './http/request.ts';
 import { createObservers } from './http/observers.ts';
 import { createHandler, type Handler, type HandlerOptions, type HostSteps } from './http/handler.ts';
 import { type AddressOf, createAddressOf, createRateLimit, networkOf, type RateLimit } from './edge/admission.ts';
-import { dialectsByRoot } from './http/dialects/dialect.ts';
-import { API_ROOT } from './http/routes.ts';
 import type { Model } from './model/model.ts';
 import { unknownTypes } from './model/rights.ts';
 import { Problem, StartError } from './problem.ts';
@@ -39,7 +37,6 @@ export interface Engine {
   readonly warnings: readonly Diagnostic[];
   readonly metrics: Metrics | undefined;
   readonly budget: Budget;
-  readonly awaitReader: AwaitReader;
   readonly isDraining: () => boolean;
   ready(): Promise<ModelNumbers>;
   /** Closes each connection after its next response. */
@@ -59,7 +56,6 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   if (schema === undefined) throw new StartError(formatDiagnostics(diagnostics));
   const log = createLog(settings);
   const budget = new Budget(settings.memoryLimit);
-  const awaitReader = createSlowReaders(settings.slowReaderTimeout, budget);
   const metrics = settings.metrics ? await startMetrics() : undefined;
   const access = isGuarded(settings) ? openAccess(settings, reportsTo(log, schema.model)) : undefined;
   const addressOf = createAddressOf(settings.trustedProxies);
@@ -79,13 +75,6 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
     throw error;
   });
   reportTables(log, prepared);
-  let isStopping = false;
-  const isDraining = (): boolean => isStopping;
-  const ready = (): Promise<ModelNumbers> => store.ready();
-  metrics?.watch(
-    () => store.usage(),
-    () => readinessOf({ isDraining, ready }),
-  );
   // After a failure, the next run tries again.
   const forgetKeys = () => void store.forgetKeys(settings.idempotencyHours).catch(() => undefined);
   const forgetting = setInterval(forgetKeys, MINUTE).unref();
@@ -95,18 +84,22 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   const options: HandlerOptions = {
     ...settings,
     log,
-    awaitReader,
+    awaitReader: createSlowReaders(settings.slowReaderTimeout, budget),
     budget,
     readContent,
     addressOf,
     watch,
     guarded: access !== undefined,
     rateLimit: await rateLimitOf(settings, nameOf, addressOf),
-    roots: [API_ROOT, ...dialectsByRoot(settings.dialects).keys()],
-    isDraining,
   };
+  const http = createHandler(clients.routesOf, options);
+  const ready = (): Promise<ModelNumbers> => store.ready();
+  metrics?.watch(
+    () => store.usage(),
+    () => readinessOf({ ...http, ready }),
+  );
   return {
-    ...createHandler(clients.routesOf, options),
+    ...http,
     get model() {
       return model;
     },
@@ -115,11 +108,8 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
     readContent,
     metrics,
     budget,
-    awaitReader,
-    isDraining,
     ready,
     warnings: diagnostics,
-    drain: () => void (isStopping = true),
     close: async () => {
       clients.close();
       clearInterval(forgetting);

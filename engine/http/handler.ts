@@ -10,6 +10,7 @@ import { DRY_RUN } from '../query/resolve.ts';
 import type { Settings } from '../settings/settings.ts';
 import * as answers from './answer.ts';
 import type { Answer, SendOptions } from './answer.ts';
+import { rootOf } from './dialects/dialect.ts';
 import type { Exchange } from './exchange.ts';
 import type { Watch, Watched } from './observers.ts';
 import {
@@ -21,18 +22,19 @@ import {
   type ReadContent,
   targetOf,
 } from './request.ts';
-import { findRoute, isBelow, type Route, type RoutesByRoot } from './routes.ts';
+import { API_ROOT, findRoute, isBelow, type Route, type RoutesByRoot } from './routes.ts';
 
 /** Passes other paths to `next`, or sends 404 without it. */
 export type Handler = (request: IncomingMessage, response: ServerResponse, next?: () => void) => void;
 
 export interface HandlerOptions
-  extends Omit<SendOptions, 'headOf'>, Pick<Settings, 'corsOrigins' | 'allowedHosts' | 'publicUrl' | 'urlLimit'> {
+  extends
+    Omit<SendOptions, 'headOf' | 'isDraining'>,
+    Pick<Settings, 'corsOrigins' | 'allowedHosts' | 'publicUrl' | 'urlLimit' | 'dialects'> {
   readonly guarded: boolean;
   readonly budget: Budget;
   readonly addressOf: AddressOf;
   readonly rateLimit: RateLimit | undefined;
-  readonly roots: readonly string[];
   readonly watch: Watch | undefined;
   readonly readContent: ReadContent;
 }
@@ -44,9 +46,12 @@ export type HostSteps = ReturnType<typeof createHandler>['host'];
 type RoutesOf = (request: IncomingMessage) => RoutesByRoot;
 
 export function createHandler(routesOf: RoutesOf, options: HandlerOptions) {
-  const { watch = UNWATCHED, roots, addressOf, rateLimit, guarded, log } = options;
+  const { watch = UNWATCHED, addressOf, rateLimit, guarded, log } = options;
+  const roots = [API_ROOT, ...options.dialects.map(rootOf)];
+  let isStopping = false;
+  const isDraining = (): boolean => isStopping;
   const cors = answers.createCors(options.corsOrigins);
-  const sending: SendOptions = { ...options, headOf: answers.createHead(cors, guarded) };
+  const sending: SendOptions = { ...options, isDraining, headOf: answers.createHead(cors, guarded) };
   const admit = createAdmission({ ...options, cors });
   const serve = createServe(routesOf, { ...options, sending, admit });
 
@@ -86,7 +91,7 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions) {
   const admitAgent = createAdmission({ ...options, cors }, true);
   const problemOf = (error: unknown, requestId: string): Problem => answers.problemFor(error, requestId, log);
   const host = { watch, addressOf, admit, admitAgent, limit, cors, notFound, reply, sendPage, problemOf, refuse };
-  return { handler, host };
+  return { handler, host, isDraining, drain: (): void => void (isStopping = true) };
 }
 
 const UNWATCHED: Watch = (_request, _response, work) => work(undefined);

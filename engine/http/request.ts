@@ -194,14 +194,14 @@ export type Content = Buffer | { readonly parsed: unknown };
 
 const NO_CONTENT = Buffer.alloc(0);
 
-/** Memory per byte of a body for its string and value, besides buffers. */
-const BYTE_COST = 4;
+/** Memory per byte of a body: its buffer, up to twice as long, its string and its value. */
+const BYTE_COST = 6;
 
 /** `accepted`: media types, none if the operation takes no body. */
 export type ReadContent = (request: IncomingMessage, caller: Caller, accepted: readonly string[]) => Promise<Content>;
 
 export function contentReader({ bodyLimit: limit }: Pick<Settings, 'bodyLimit'>, budget: Budget): ReadContent {
-  const most = Math.floor(budget.limit / (BYTE_COST + 3));
+  const most = Math.floor(budget.limit / (BYTE_COST + 1));
   if (limit > most)
     throw new StartError(
       `BODY_LIMIT is ${limit}, but with a MEMORY_LIMIT of ${budget.limit} a body can have ${most} bytes at most; change one of them`,
@@ -213,7 +213,11 @@ export function contentReader({ bodyLimit: limit }: Pick<Settings, 'bodyLimit'>,
     if (!isTaken && !isChunked(request)) throw unexpected(request);
     if (isTaken) requireBodyType(request, accepted);
     if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
-    const content = parsedInFront(request) ?? (await readBytes(request, caller, limit, budget));
+    const content = parsedInFront(request) ?? (await readBytes(request, limit, budget));
+    if (Buffer.isBuffer(content)) {
+      caller.take(BYTE_COST * content.length);
+      if (content.length > LONG_BODY) await budget.work.turn(caller);
+    }
     if (isTaken && content === NO_CONTENT)
       throw invalidJson('Other middleware has read the body before; mount the handler of the records in front of it');
     if (!isTaken && ('parsed' in content || content.length > 0)) throw unexpected(request);
@@ -244,41 +248,18 @@ function parsedInFront(request: IncomingMessage): Content | undefined {
 
 /** Bytes of a body that may take milliseconds to parse and check. */
 const LONG_BODY = 4 * 1024;
-/** Copies the chunks into one buffer: as objects, small chunks would take more memory than their bytes. */
-async function readBytes(request: IncomingMessage, caller: Caller, limit: number, budget: Budget): Promise<Buffer> {
-  let held: Buffer = NO_CONTENT;
-  let size = 0;
-  await eachChunk(request, budget, (chunk, share) => {
-    const needed = size + chunk.length;
-    if (needed > limit) throw tooLarge(limit);
-    if (needed > held.length) {
-      const larger = size === 0 ? chunk : Buffer.allocUnsafeSlow(Math.min(limit, Math.max(needed, 2 * held.length)));
-      share.grow(larger.length - held.length);
-      held.copy(larger);
-      held = larger;
-    }
-    if (size > 0) chunk.copy(held, size);
-    size = needed;
-  });
-  const bytes = held.subarray(0, size);
-  caller.take(held.length + BYTE_COST * size);
-  if (size > LONG_BODY) await budget.work.turn(caller);
-  return bytes;
-}
 
 const tooSlow = (): Problem =>
   new Problem('overloaded', 'The body arrived too slowly while others needed its memory; try again in a second');
 
 /**
- * Rejects with what `onChunk` throws, or with CallerGone if the client leaves. Where memory is short, the bodies that
- * have been arriving longest make room.
+ * Copies the chunks into one buffer: as objects, small chunks would take more memory than their bytes. Rejects with
+ * CallerGone if the client leaves. Where memory is short, the bodies that have been arriving longest make room.
  */
-function eachChunk(
-  request: IncomingMessage,
-  budget: Budget,
-  onChunk: (chunk: Buffer, share: Share) => void,
-): Promise<void> {
+function readBytes(request: IncomingMessage, limit: number, budget: Budget): Promise<Buffer> {
   return new Promise((resolve, reject) => {
+    let held: Buffer = NO_CONTENT;
+    let size = 0;
     const settle = (outcome: () => void): void => {
       request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
       share.release();
@@ -286,13 +267,18 @@ function eachChunk(
     };
     const share = budget.take(0, () => settle(() => reject(tooSlow())));
     const onData = (chunk: Buffer): void => {
-      try {
-        onChunk(chunk, share);
-      } catch (error) {
-        settle(() => reject(error));
+      const needed = size + chunk.length;
+      if (needed > limit) return settle(() => reject(tooLarge(limit)));
+      if (needed > held.length) {
+        const larger = size === 0 ? chunk : Buffer.allocUnsafeSlow(Math.min(limit, Math.max(needed, 2 * held.length)));
+        share.grow(larger.length - held.length);
+        held.copy(larger);
+        held = larger;
       }
+      if (size > 0) chunk.copy(held, size);
+      size = needed;
     };
-    const onEnd = (): void => settle(resolve);
+    const onEnd = (): void => settle(() => resolve(held.subarray(0, size)));
     const onGone = (): void => settle(() => reject(new CallerGone()));
     request.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
   });

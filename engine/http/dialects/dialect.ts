@@ -1,12 +1,10 @@
 /** Dialects offer the operations of `/api` by other products' interfaces. They name a record's own identifier `id`, but not related records' identifiers. */
 import { MAX_IN_VALUES } from '../../field-types/field-type.ts';
-import { memoized } from '../../memo.ts';
 import type { RecordType, Relation, Variant } from '../../model/model.ts';
 import type { Rights } from '../../model/rights.ts';
 import { JSON_TYPE } from '../../operations/table.ts';
 import { type Fault, reworded } from '../../problem.ts';
-import type { QueryLimits } from '../../query/list-query.ts';
-import { createQueryResolver } from '../../query/resolve.ts';
+import type { createQueryResolver } from '../../query/resolve.ts';
 import type { HttpDialectName } from '../../settings/settings.ts';
 import { framedList } from '../lists.ts';
 import type { Server, Service } from '../exchange.ts';
@@ -19,38 +17,33 @@ const DIALECTS: Readonly<Record<HttpDialectName, HttpDialect>> = {
   'simple-rest': simpleRest,
 };
 
-export const dialectsByRoot = (names: readonly HttpDialectName[]): ReadonlyMap<string, HttpDialect> =>
-  new Map(names.map((name) => [`/${name}/`, DIALECTS[name]]));
+/** Such as `/json-server/`. */
+export const rootOf = (name: HttpDialectName): string => `/${name}/`;
 
-export function routesMaker(dialects: ReadonlyMap<string, HttpDialect>, limits: QueryLimits) {
-  const resolverOf = memoized<HttpDialect, [], ReturnType<typeof createQueryResolver>>(() =>
-    createQueryResolver(limits),
-  );
-  return (
-    root: string,
-    types: ReadonlyMap<string, RecordType>,
-    rights: Rights,
-    serviceOf: (type: RecordType) => Service,
-  ): Routes => {
-    const dialect = dialects.get(root);
-    if (!dialect) return createRoutes(root, types, rights, serviceOf);
-    const queriesOf = resolverOf(dialect);
-    const translating = (type: RecordType): Service => {
-      const service = serviceOf(type);
-      const { seen } = service;
-      const shown = shownType(seen);
-      // Clients request all references of a page at once.
-      const maxIdentifiers = Math.max(type.maxLimit, MAX_IN_VALUES);
-      const queries = queriesOf(shown, rights, dialect.parser(shown), maxIdentifiers);
-      return {
-        ...service,
-        path: root + encodeURIComponent(type.path),
-        queries,
-        translate: (body, exchange) => translated(body, exchange, { ...service, type: seen, queries }, shown),
-      };
+export function dialectRoutes(
+  name: HttpDialectName,
+  types: ReadonlyMap<string, RecordType>,
+  rights: Rights,
+  serviceOf: (type: RecordType) => Service,
+  queriesOf: ReturnType<typeof createQueryResolver>,
+): Routes {
+  const dialect = DIALECTS[name];
+  const root = rootOf(name);
+  const translating = (type: RecordType): Service => {
+    const service = serviceOf(type);
+    const { seen } = service;
+    const shown = shownType(seen, name);
+    // Clients request all references of a page at once.
+    const maxIdentifiers = Math.max(type.maxLimit, MAX_IN_VALUES);
+    const queries = queriesOf(shown, rights, dialect.parser(shown), maxIdentifiers);
+    return {
+      ...service,
+      path: root + encodeURIComponent(type.path),
+      queries,
+      translate: (body, exchange) => translated(body, exchange, { ...service, type: seen, queries }, shown),
     };
-    return createRoutes(root, types, rights, translating, bindingsOf(dialect));
   };
+  return createRoutes(root, types, rights, translating, bindingsOf(dialect));
 }
 
 /** Collections support list and create, records all operations, in JSON only. */
@@ -75,9 +68,9 @@ const renamed =
     'parameter' in fault && fault.parameter === 'include' ? { ...fault, parameter: embed } : fault;
 
 /** The type in queries and responses. The identifier hides a field or relation named `id`. */
-function shownType(type: RecordType): RecordType {
+function shownType(type: RecordType, dialect: HttpDialectName): RecordType {
   const links = linksOf(type);
-  const statementKey = `${type.statementKey} by ${[ID, ...links.keys()].join()}`;
+  const statementKey = `${type.statementKey} in ${dialect} by ${[ID, ...links.keys()].join()}`;
   if (isId(type)) return { ...type, statementKey, links };
   const without = <V>(all: ReadonlyMap<string, V>): ReadonlyMap<string, V> =>
     new Map([...all].filter(([name]) => name !== ID));
