@@ -9,7 +9,7 @@ import type { Diagnostic } from './diagnostic.ts';
 import { contentReader, type ReadContent } from './http/request.ts';
 import { createObservers } from './http/observers.ts';
 import { createHandler, type Handler, type HandlerOptions, type HostSteps } from './http/handler.ts';
-import { type AddressOf, createAddressOf, createRateLimit, networkOf, type RateLimit } from './edge/admission.ts';
+import { createAddressOf, createRateLimit } from './edge/admission.ts';
 import type { Model } from './model/model.ts';
 import { unknownTypes } from './model/rights.ts';
 import { Problem, StartError } from './problem.ts';
@@ -56,7 +56,8 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   if (schema === undefined) throw new StartError(formatDiagnostics(diagnostics));
   const log = createLog(settings);
   const budget = new Budget(settings.memoryLimit);
-  const metrics = settings.metrics ? await startMetrics() : undefined;
+  // Loads the library on demand: a start saves 30 ms.
+  const metrics = settings.metrics ? (await import('./metrics.ts')).createMetrics() : undefined;
   const access = isGuarded(settings) ? openAccess(settings, reportsTo(log, schema.model)) : undefined;
   const addressOf = createAddressOf(settings.trustedProxies);
   const nameOf = (request: IncomingMessage): string | undefined => access?.nameOf(request);
@@ -81,6 +82,8 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   const readContent = contentReader(settings, budget);
   const validatorsFor = (served: Model) => (served === schema.model ? schema.validatorsOf : createValidators(served));
   const clients = createClients(() => model, { access, validatorsFor, settings, store });
+  // A host application limits rates itself.
+  const isLimited = ![AUTO_RATE, Infinity].includes(settings.rateLimit);
   const options: HandlerOptions = {
     ...settings,
     log,
@@ -90,7 +93,7 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
     addressOf,
     watch,
     guarded: access !== undefined,
-    rateLimit: await rateLimitOf(settings, nameOf, addressOf),
+    rateLimit: isLimited ? await createRateLimit(settings.rateLimit, nameOf, addressOf) : undefined,
   };
   const http = createHandler(clients.routesOf, options);
   const ready = (): Promise<ModelNumbers> => store.ready();
@@ -119,23 +122,7 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   };
 }
 
-/** undefined if a host application limits rates itself. */
-const rateLimitOf = async (
-  { rateLimit }: EngineSettings,
-  nameOf: (request: IncomingMessage) => string | undefined,
-  addressOf: AddressOf,
-): Promise<RateLimit | undefined> =>
-  [AUTO_RATE, Infinity].includes(rateLimit)
-    ? undefined
-    : createRateLimit(rateLimit, (request) => {
-        const name = nameOf(request);
-        return name === undefined ? networkOf(addressOf(request)) : `token ${name}`;
-      });
-
 const MINUTE = 60_000;
-
-/** Loads the library on demand: a start saves 30 ms. */
-const startMetrics = async (): Promise<Metrics> => (await import('./metrics.ts')).createMetrics();
 
 const NOTHING: Model = Object.freeze({ types: new Map(), joinTables: [] });
 const reportsTo = (log: Log, model: Model): Reports => ({

@@ -10,8 +10,7 @@ import { reasonOf } from '../problem.ts';
 import { print, printError } from '../process.ts';
 import { command, messageOf, stopSignal } from './command.ts';
 import { startEngine } from '../engine.ts';
-import { listen } from '../server/listener.ts';
-import { announcement, answering, forHost } from '../server/serve.ts';
+import { announcement, answering, forHost, listen } from '../server/serve.ts';
 
 const POLL_MS = 120;
 const RETIRE_MS = 10;

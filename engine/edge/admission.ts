@@ -107,7 +107,7 @@ function addressIn(text: string): string | undefined {
 const plain = (address: string): string => address.replace(/^::ffff:(?=\d+\.)/i, '');
 
 /** The IPv4 address, or the /64 network of an IPv6 address. */
-export function networkOf(address: string): string {
+function networkOf(address: string): string {
   if (isIP(address) !== 6) return address;
   const [before = [], after] = address
     .replace(/%.*$/, '')
@@ -127,9 +127,11 @@ const SECONDS = 60;
 const MAX_CLIENTS = 20_000;
 const COUNT_TIMEOUT = 5000;
 
+/** Counts the requests of each token, or address. `nameOf`: the name of a request's token. */
 export async function createRateLimit(
   perMinute: number,
-  clientOf: (request: IncomingMessage) => string,
+  nameOf: (request: IncomingMessage) => string | undefined,
+  addressOf: AddressOf,
 ): Promise<RateLimit> {
   const { RateLimiterCluster, RateLimiterMemory, RateLimiterRes } = await import('rate-limiter-flexible');
   const options = { points: perMinute, duration: SECONDS };
@@ -139,7 +141,8 @@ export async function createRateLimit(
       : new RateLimiterCluster({ ...options, keyPrefix: 'records', timeoutMs: COUNT_TIMEOUT });
   const known = new Set<string>();
   return async (request) => {
-    const client = clientOf(request);
+    const name = nameOf(request);
+    const client = name === undefined ? networkOf(addressOf(request)) : `token ${name}`;
     known.delete(client);
     known.add(client);
     if (known.size > MAX_CLIENTS) {

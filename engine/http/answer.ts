@@ -166,8 +166,7 @@ export function refusesVersion(request: IncomingMessage, response: ServerRespons
 // Headers.
 
 export function setHeaders(response: ServerResponse, headers: HeaderMap): void {
-  if (response.headersSent) return;
-  for (const name in headers) response.setHeader(name, headers[name] ?? '');
+  if (!response.headersSent) response.setHeaders(new Map(Object.entries(headers)));
 }
 
 /** Pages of other sites cannot embed responses, and no script in responses runs. */
@@ -298,8 +297,9 @@ const isOver = ({ destroyed, headersSent, writableEnded }: ServerResponse): bool
 const isStreamed = (body: Answer['body'] | Transform): body is AsyncIterable<string> | Transform =>
   typeof body === 'object' && !Buffer.isBuffer(body);
 
+/** Ends the source: a generator that has not begun cannot, so its first piece is read. */
 async function discard(body: Answer['body']): Promise<void> {
-  if (isStreamed(body)) await body[Symbol.asyncIterator]().return?.();
+  if (isStreamed(body)) for await (const _ of body) break;
 }
 
 async function sendPieces(

@@ -150,15 +150,12 @@ async function gather(all: AsyncGenerator<string>): Promise<Answer['body']> {
     if (next.done === true) return text;
     text += next.value;
   }
-  const before = [text];
-  const rest: AsyncIterator<string> = {
-    next: async () => {
-      const value = before.pop();
-      return value === undefined ? all.next() : { done: false, value };
-    },
-    return: () => all.return(undefined),
-  };
-  return { [Symbol.asyncIterator]: () => rest };
+  return prefixed(text, all);
+}
+
+async function* prefixed(text: string, rest: AsyncGenerator<string>): AsyncGenerator<string> {
+  yield text;
+  yield* rest;
 }
 
 // Lists as CSV tables, with one value per cell.

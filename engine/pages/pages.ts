@@ -14,11 +14,10 @@ import { jsonText, yamlText } from '../openapi/print.ts';
 import { type Fault, faultyRequest } from '../problem.ts';
 import { quote } from '../query/parameters.ts';
 import { docsPage, guidePage, llmsText } from './docs.ts';
-import { cacheOf, createFileServer, sourceOf } from './files.ts';
+import { cacheOf, createFileServer, serveStudio, sourceOf, studioBuild } from './files.ts';
 import { modelDocument, type RequestLimits } from './model-document.ts';
 import { ASSETS, HTML, readOnly, type ServiceInfo } from './page.ts';
 import { startPage } from './start.ts';
-import { serveStudio, studioBuild } from './studio.ts';
 
 interface PagesOptions extends Omit<ServiceInfo, 'hasStudio'> {
   readonly studio: boolean;
@@ -138,8 +137,7 @@ class Site {
     };
     this.#page('/studio/model.json', 'application/json', textFor, this.pages, demandToken);
     if (this.#built === undefined) return;
-    const senders = { sendPage: host.sendPage, serveFile: this.#serveFile };
-    serveStudio(this.pages, this.#options.title, this.#built, senders, ...this.#first);
+    serveStudio(this.pages, this.#options.title, this.#built, host.sendPage, this.#serveFile, ...this.#first);
     this.pages.all('/studio/', this.#removeSlash);
   }
 

@@ -9,8 +9,7 @@ import { AUTO_WORKERS, automaticLimit, type Settings, settingsTable } from '../s
 import { StartError } from '../problem.ts';
 import { parseAddress, shareOf } from '../storage/postgres/address.ts';
 import { ignoreSignals, STOP_SIGNALS, WORKER_VARIABLE } from '../process.ts';
-import { listen } from './listener.ts';
-import { forHost } from './serve.ts';
+import { forHost, listen } from './serve.ts';
 
 /** Milliseconds before restarting a worker; doubled each time that it ends soon. */
 const FIRST_DELAY = 100;

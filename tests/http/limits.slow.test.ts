@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Budget } from '../../engine/edge/budget.ts';
 import { readSettings } from '../../engine/settings/settings.ts';
 import { createAddressOf } from '../../engine/edge/admission.ts';
-import { listen } from '../../engine/server/listener.ts';
+import { listen } from '../../engine/server/serve.ts';
 import { exchange, type Exchanged } from '../support/exchange.ts';
 import { until } from '../support/leaving.ts';
 import { dial, raw, statusesOf } from '../support/raw.ts';
