@@ -1,6 +1,7 @@
 /** Faults of descriptors, and diagnostics as text. */
 import type { Diagnostic, DiagnosticCode } from '../diagnostic.ts';
-import { type At, printableText, type YamlPath } from './source.ts';
+import { printable } from '../process.ts';
+import type { At, YamlPath } from './source.ts';
 import { shortened } from '../names.ts';
 
 export function formatDiagnostics(diagnostics: readonly Diagnostic[]): string {
@@ -19,8 +20,8 @@ const order = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`;
 
 function format({ file, line, column, severity, code, message, frame }: Diagnostic): string {
-  const below = printableText(message) + (frame === '' ? '' : `\n${frame}`);
-  return `${printableText(file)}:${line}:${column} ${severity} ${code}\n${below.replace(/^/gm, '  ')}`;
+  const below = printable(message) + (frame === '' ? '' : `\n${frame}`);
+  return `${printable(file)}:${line}:${column} ${severity} ${code}\n${below.replace(/^/gm, '  ')}`;
 }
 
 /** A fault at a path of the descriptor, whose line is looked up later. */

@@ -16,6 +16,7 @@ import { type Diagnostic, type DiagnosticCode, severities } from '../diagnostic.
 import { isUtf8 } from 'node:buffer';
 import { readFileSync, statSync } from 'node:fs';
 import { reasonOf } from '../problem.ts';
+import { printable } from '../process.ts';
 
 export type YamlPath = readonly (string | number)[];
 export type At = 'key' | 'value';
@@ -110,13 +111,7 @@ function range(document: Document, path: YamlPath, which: At): TextRange {
 const MAX_WIDTH = 100;
 const LEAD = 40;
 
-/** Characters that move the cursor or are invisible. */
-const UNSAFE = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u200E\u200F\u202A-\u202E\u2066-\u2069]/gu;
-
-/** Makes a string safe to print on one line of a terminal. */
-export const printableText = (text: string): string => text.replaceAll('\r\n', '\n').replace(UNSAFE, '\uFFFD');
-
-const shown = (text: string): string => text.toWellFormed().split('\t').map(printableText).join('\t');
+const shown = (text: string): string => printable(text.toWellFormed());
 
 /** Keeps tabs, so that the carets below line up. */
 const blank = (text: string): string => text.replaceAll(/[^\t]/gu, ' ');
