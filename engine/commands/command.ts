@@ -8,6 +8,7 @@ import { warningsAbout, readSettings, type Settings } from '../settings/settings
 import { ignoreSignals, printError, STOP_SIGNALS, workerNumber } from '../process.ts';
 import { checkSchema } from '../check.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
+import type { Diagnostic } from '../diagnostic.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { type Granted, unknownTypes } from '../model/rights.ts';
 import { didYouMean } from '../names.ts';
@@ -110,6 +111,10 @@ export function readModel(directory: string): Model {
   const { schema, diagnostics } = checkSchema(directory);
   if (schema === undefined) throw new StartError(formatDiagnostics(diagnostics));
   return schema.model;
+}
+
+export function printWarnings({ warnings }: { readonly warnings: readonly Diagnostic[] }): void {
+  if (warnings.length > 0) printError(formatDiagnostics(warnings));
 }
 
 export function typeNamed({ types }: Model, name: string): RecordType {

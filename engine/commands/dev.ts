@@ -3,12 +3,11 @@ import { statSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findDescriptors } from '../descriptor/load.ts';
-import { formatDiagnostics } from '../descriptor/report.ts';
 import type { Settings } from '../settings/settings.ts';
 import { followSettled } from '../files.ts';
 import { reasonOf } from '../problem.ts';
 import { print, printError } from '../process.ts';
-import { command, messageOf, stopSignal } from './command.ts';
+import { command, messageOf, printWarnings, stopSignal } from './command.ts';
 import { startEngine } from '../engine.ts';
 import { announcement, answering, forHost, listen } from '../server/serve.ts';
 
@@ -20,15 +19,11 @@ const USAGE = 'records dev: serves the records, and reloads the descriptors when
 export const dev = command(USAGE, {}, [], async (_, __, settings) => {
   const before = stateOf(settings.schemaDirectory);
   const serving = await serveReloading(settings);
-  const warn = (): void => {
-    const { warnings } = serving.engine();
-    if (warnings.length > 0) printError(formatDiagnostics(warnings));
-  };
   const changed = async (): Promise<void> => {
     const started = performance.now();
     try {
       await serving.reload();
-      warn();
+      printWarnings(serving.engine());
       const { types } = serving.engine().model;
       print(`Now serving ${types.size} record types (${Math.round(performance.now() - started)} ms)`);
     } catch (error) {
@@ -36,7 +31,7 @@ export const dev = command(USAGE, {}, [], async (_, __, settings) => {
       printError('Still serving the previous descriptors.');
     }
   };
-  warn();
+  printWarnings(serving.engine());
   const { url } = serving;
   print(announcement(`Serving records at ${url}/api/, watching ${settings.schemaDirectory}`, url, settings, true));
   const look = async (): Promise<string> => stateOf(settings.schemaDirectory);

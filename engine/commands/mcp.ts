@@ -13,10 +13,9 @@ import { readJson } from '../json/tokenizer.ts';
 import { createAgentServer, droppedArgument } from '../mcp/tools.ts';
 import type { Granted } from '../model/rights.ts';
 import { type Settings, withoutPassword } from '../settings/settings.ts';
-import { formatDiagnostics } from '../descriptor/report.ts';
 import { Problem } from '../problem.ts';
 import { printError } from '../process.ts';
-import { BOOLEAN, type Command, command, refuseUnknownTypes, stopSignal, STRING } from './command.ts';
+import { BOOLEAN, type Command, command, printWarnings, refuseUnknownTypes, stopSignal, STRING } from './command.ts';
 
 const USAGE = `records mcp [--read TYPES] [--write [TYPES]] [--no-migrate]: serves agents over standard input and output, with settings from the environment; TYPES are names separated by commas, or '*'. Agents only read unless there is --write; without TYPES it allows everything`;
 
@@ -68,7 +67,7 @@ const withTypes = (args: readonly string[]): readonly string[] =>
   args.map((word, at) => (word === '--write' && (args[at + 1] ?? '-').startsWith('-') ? '--write=*' : word));
 
 async function serve(engine: Engine, settings: Settings, granted: Granted): Promise<void> {
-  if (engine.warnings.length > 0) printError(formatDiagnostics(engine.warnings));
+  printWarnings(engine);
   const client = (): Client => engine.clients().granted(granted, 'mcp');
   const calls = inProcessCalls(engine.budget, client);
   const refused = (error: unknown): Problem => engine.host.problemOf(error, 'mcp');

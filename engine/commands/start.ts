@@ -1,10 +1,9 @@
 /** `start` serves the records until a signal stops it. */
-import { formatDiagnostics } from '../descriptor/report.ts';
 import { createLog, type Log } from '../log.ts';
 import { VERSION, print, printError, workerNumber } from '../process.ts';
 import { announcement, serve, type Serving } from '../server/serve.ts';
 import { type Settings, withoutPassword } from '../settings/settings.ts';
-import { BOOLEAN, command, stopSignal } from './command.ts';
+import { BOOLEAN, command, printWarnings, stopSignal } from './command.ts';
 
 /** Milliseconds to wait for open handles before exiting. */
 const EXIT_DELAY = 100;
@@ -20,8 +19,7 @@ export const start = command(USAGE, { 'no-migrate': BOOLEAN }, [], async (values
 
 async function alone(settings: Settings): Promise<number> {
   const serving = await serve({ ...settings, waits: true });
-  const { warnings } = serving.engine;
-  if (warnings.length > 0) printError(formatDiagnostics(warnings));
+  printWarnings(serving.engine);
   // A signal may arrive as soon as the service is known to be up.
   const stopped = stopSignal();
   return untilStopped({ ...serving, model: await modelOf(serving) }, settings, stopped);
@@ -69,8 +67,7 @@ async function work(settings: Settings): Promise<number> {
     setImmediate(() => process.exit(1));
     throw error;
   });
-  const { warnings } = serving.engine;
-  if (warnings.length > 0 && workerNumber === 1) printError(formatDiagnostics(warnings));
+  if (workerNumber === 1) printWarnings(serving.engine);
   sendReady({ url: serving.url, model: await modelOf(serving) });
   await stopping;
   const code = await stop(serving.close, createLog(settings));

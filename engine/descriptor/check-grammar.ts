@@ -3,7 +3,7 @@ import type { ErrorObject, ValidateFunction } from 'ajv';
 import { createAjv } from '../field-types/ajv-keywords.ts';
 import { isObject, type JsonValue, pointer, unescapedSteps } from '../json/json.ts';
 import { didYouMean, nearest } from '../names.ts';
-import { anyOf, type Finding, finding, quoted } from './report.ts';
+import { anyOf, type Finding, finding, inQuotes, quoted } from './report.ts';
 import {
   fieldWords,
   generatedBy,
@@ -15,7 +15,7 @@ import {
   wordMeant,
 } from './grammar.ts';
 import type { YamlPath } from './source.ts';
-import { hint, textFaults, unquoted } from './texts.ts';
+import { hint, textFaults } from './texts.ts';
 import { rangeOf } from '../field-types/field-type.ts';
 import { GROUPS, operandHint } from './conditions.ts';
 import { fieldTypes } from '../field-types/registry.ts';
@@ -147,7 +147,7 @@ const explanations: Readonly<Record<string, Explain>> = {
       path,
       message,
       'value',
-      unquoted(types, data, (text) => pattern.test(text)),
+      inQuotes(types, data, (text) => pattern.test(text)),
     );
   },
   enum: ({ params, data }, path) => {

@@ -5,7 +5,7 @@ import { type Diagnostic, severities } from '../diagnostic.ts';
 import { reasonOf } from '../problem.ts';
 import { checkGrammar } from './check-grammar.ts';
 import { createTypeSchema, type DescriptorFile, draftOf, type TypeDraft, unreadable, withoutFaults } from './draft.ts';
-import { type Finding, inQuotes } from './report.ts';
+import type { Finding } from './report.ts';
 import { diagnose, diagnoseAt, rangeOf, readDescriptor, type Source, withoutSource } from './source.ts';
 import { toJson } from './to-json.ts';
 import { checkReachability, checkRelations, checkRequiredCycles } from './checks/relations.ts';
@@ -118,8 +118,8 @@ function diagnosticsOf(
   const locations = new Set(diagnostics.map(locationOf));
   const own = findings
     .slice(0, MAX_SHOWN)
-    .map(({ code, path, at, message, unquoted }) =>
-      diagnose(where, code, path, at, message + (unquoted ? inQuotes(unquoted, where.written(path)) : '')),
+    .map(({ code, path, at, message, advice }) =>
+      diagnose(where, code, path, at, message + advice(where.written(path))),
     )
     .filter((one) => !locations.has(locationOf(one)));
   const reported = new Set(own.map(locationOf));

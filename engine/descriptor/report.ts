@@ -30,13 +30,8 @@ export interface Finding {
   readonly path: YamlPath;
   readonly at: At;
   readonly message: string;
-  readonly unquoted: Unquoted | undefined;
-}
-
-/** A value that may be an unquoted string. */
-export interface Unquoted {
-  readonly value: number | boolean;
-  accepts(text: string): boolean;
+  /** Ends the message. `written`: the value in the file. */
+  readonly advice: (written: string) => string;
 }
 
 export const finding = (
@@ -44,14 +39,17 @@ export const finding = (
   path: YamlPath,
   message: string,
   at: At = 'value',
-  unquoted?: Unquoted,
-): Finding => ({ code, path, at, message, unquoted });
+  advice: Finding['advice'] = () => '',
+): Finding => ({ code, path, at, message, advice });
 
-/** Advice to end a message; may be empty. `written`: the value in the file. */
-export function inQuotes({ value, accepts }: Unquoted, written: string): string {
-  const text = [written, String(value)].find(accepts);
-  return text === undefined ? '' : `; write it in quotes: ${quoted(text)}`;
-}
+/** Advice about a string that YAML has read as another value. `accepts`: whether a string would be valid. */
+export const inQuotes =
+  (type: unknown, value: unknown, accepts: (text: string) => boolean): Finding['advice'] =>
+  (written) => {
+    const isOther = type === 'string' && (typeof value === 'number' || typeof value === 'boolean');
+    const text = isOther ? [written, String(value)].find(accepts) : undefined;
+    return text === undefined ? '' : `; write it in quotes: ${quoted(text)}`;
+  };
 
 const MAX_SHOWN = 60;
 

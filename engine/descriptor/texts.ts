@@ -2,7 +2,6 @@
 import { patternFault } from '../field-types/patterns.ts';
 import type { DiagnosticCode } from '../diagnostic.ts';
 import type { JsonObject } from '../json/json.ts';
-import type { Unquoted } from './report.ts';
 
 export interface TextFault {
   readonly code: DiagnosticCode;
@@ -88,12 +87,6 @@ export const textFaults: Readonly<Record<string, (text: string) => TextFault | u
 // The booleans of YAML 1.1.
 const TRUE = /^(yes|on|true|y)$/i;
 const FALSE = /^(no|off|false|n)$/i;
-
-/** YAML parses unquoted strings as other values. `accepts`: whether a string would be valid. */
-export function unquoted(type: unknown, value: unknown, accepts: Unquoted['accepts']): Unquoted | undefined {
-  const isOther = type === 'string' && (typeof value === 'number' || typeof value === 'boolean');
-  return isOther ? { value, accepts } : undefined;
-}
 
 /** A suggestion that ends a message about an invalid value; may be empty. */
 export function hint({ type, minimum, maximum }: JsonObject, value: unknown): string {

@@ -68,15 +68,12 @@ export function badValues(shape: Shape & Pick<ItemShape, 'type'>): readonly Json
       .filter((size) => size >= 0 && size <= LONGEST_SAMPLE)
       .map((size) => (word === 'Length' ? 'x'.repeat(size) : Array.from({ length: size }, () => fill)));
   };
-  const digits = numeric(shape, 'scale', 0);
   return [
     ...moved(minimum, -1),
     ...moved(maximum, 1),
     ...sized('Length'),
     ...sized('Items'),
     ...['', ' ', 'no match', '!'].filter((text) => typeof pattern === 'string' && !new RegExp(pattern, 'u').test(text)),
-    ...('scale' in constraints ? [`0.${'1'.repeat(digits + 1)}`] : []),
-    ...('precision' in constraints ? ['9'.repeat(numeric(shape, 'precision', 0) - digits + 1)] : []),
     ...(typeof values?.[0] === 'string' ? [`${values.join('')}x`] : []),
     ...(typeof values?.[0] === 'number' ? [Math.max(...values.map(Number)) + 1] : []),
     ...type.bad(shape),

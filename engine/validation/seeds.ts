@@ -2,7 +2,6 @@
 import type { DescriptorFile } from '../descriptor/draft.ts';
 import { inQuotes } from '../descriptor/report.ts';
 import { diagnose, type YamlPath } from '../descriptor/source.ts';
-import { unquoted } from '../descriptor/texts.ts';
 import type { Diagnostic } from '../diagnostic.ts';
 import { foldedValue } from '../field-types/case-folding.ts';
 import { asWritten } from '../field-types/columns.ts';
@@ -62,10 +61,9 @@ export function checkSeeds(
         const field = inside.length > 0 ? undefined : type.fields.get(String(name));
         // YAML may read an unquoted string as a number or boolean.
         const accepts = (text: string): boolean => field?.type.parse(text) !== undefined;
-        const text = field && unquoted(field.type.schema(field)['type'], body[String(name)], accepts);
         const at = fault.code === 'unknown-key' ? 'key' : 'value';
-        const advice = text ? inQuotes(text, file.written(path)) : '';
-        return diagnose(file, 'invalid-seed', path, at, fault.message + advice);
+        const advice = inQuotes(field?.type.schema(field)['type'], body[String(name)], accepts);
+        return diagnose(file, 'invalid-seed', path, at, fault.message + advice(file.written(path)));
       });
     });
   });

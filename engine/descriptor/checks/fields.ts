@@ -6,8 +6,8 @@ import { fieldTypes } from '../../field-types/registry.ts';
 import type { JsonValue } from '../../json/json.ts';
 import { DEFAULTS, isNowByDefault, isNullable, NOW, shapeOf } from '../descriptor.ts';
 import type { FieldDraft, Schema, TypeDraft } from '../draft.ts';
-import { type Finding, finding, quoted } from '../report.ts';
-import { hint, unquoted } from '../texts.ts';
+import { type Finding, finding, inQuotes, quoted } from '../report.ts';
+import { hint } from '../texts.ts';
 import type { YamlPath } from '../source.ts';
 import { type Findings, repeated, type TypeCheck, unknownField } from './check.ts';
 import { didYouMean, shortened } from '../../names.ts';
@@ -103,8 +103,8 @@ function checkSample(
   if (!schema.accepts(jsonSchema, value)) {
     const expected = `${type.expected(shape)}${code === 'bad-default' && type.now ? `, or ${NOW}` : ''}`;
     const message = `${quoted(owner.at(-1))} does not accept ${quoted(value)}; expected ${expected}${hint(jsonSchema, value)}`;
-    const text = unquoted(jsonSchema['type'], value, (one) => type.parse(one) !== undefined);
-    return [finding(code, path, message, 'value', text)];
+    const advice = inQuotes(jsonSchema['type'], value, (one) => type.parse(one) !== undefined);
+    return [finding(code, path, message, 'value', advice)];
   }
   const answered = type.canonical?.(value) ?? value;
   const message = `${quoted(value)} is answered as ${quoted(answered)}; write it so`;

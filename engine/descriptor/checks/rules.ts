@@ -5,9 +5,9 @@ import type { JsonValue } from '../../json/json.ts';
 import { comparisonsIn, type FieldComparison, GROUPS, MAX_GROUP_DEPTH } from '../conditions.ts';
 import { shapeOf } from '../descriptor.ts';
 import type { FieldDraft, TypeDraft } from '../draft.ts';
-import { anyOf, type Finding, finding, quoted } from '../report.ts';
+import { anyOf, type Finding, finding, inQuotes, quoted } from '../report.ts';
 import type { At, YamlPath } from '../source.ts';
-import { hint, unquoted } from '../texts.ts';
+import { hint } from '../texts.ts';
 import { type Findings, notComparable, type TypeCheck, unknownField } from './check.ts';
 
 const comparisonsOf = ({ draft }: TypeDraft): readonly FieldComparison[] =>
@@ -72,8 +72,8 @@ function* operandFaults(comparison: FieldComparison, type: FieldType, shape: Sha
     const advice = value === null ? '; for null, write { null: true }' : hint(schema, value);
     const message = `${quoted(field)} is of type ${type.name}, and ${quoted(value)} is not ${type.expected(shape)}${advice}`;
     const path = Array.isArray(operand) ? [...operandPath, index] : operandPath;
-    const text = unquoted(schema['type'], value, (one) => type.parse(one) !== undefined);
-    yield finding('bad-operand', path, message, 'value', text);
+    const quotation = inQuotes(schema['type'], value, (one) => type.parse(one) !== undefined);
+    yield finding('bad-operand', path, message, 'value', quotation);
   }
 }
 
