@@ -66,7 +66,7 @@ export async function deleteTree(
   const unlocked = createTables({ ...dialect, locks: false }, () => model);
   const stamp = createStamp(undefined, null);
   const sessionOf = (writer: Writer, using = tables): WriteSession =>
-    createSession({ writer, tables: using, dialect: dialect.name, stamp });
+    createSession({ writer, tables: using, driver, writeRows: undefined, isSearched: false }, { stamp });
   if ((await driver.get(tables.of(type).load, [identifier])) === undefined) return false;
   const root = { type, identifiers: [identifier], pointer: '' };
   const reading = sessionOf(onlyReading(driver), unlocked);

@@ -8,7 +8,7 @@ import type { Driver } from '../../engine/storage/driver.ts';
 import { databaseAt } from '../../engine/storage/open.ts';
 import { lockNamed } from '../../engine/storage/write/locks.ts';
 import { planDeletion, planWrite } from '../../engine/storage/write/plan.ts';
-import { checkBody, requireFound, resolveBody } from '../../engine/storage/write/resolve.ts';
+import { resolveBody } from '../../engine/storage/write/resolve.ts';
 import { createSession, onlyReading } from '../../engine/storage/write/session.ts';
 import { createTables } from '../../engine/storage/write/tables.ts';
 import { createStamp } from '../../engine/storage/columns.ts';
@@ -235,7 +235,8 @@ async function planned(path: string, body: unknown): Promise<string> {
     driver.read(async (reader) => {
       const writer = onlyReading(reader);
       const stamp = createStamp(CLOCK, null);
-      const session = createSession({ writer, tables, dialect: driver.dialect.name, stamp, records: items });
+      const transaction = { writer, tables, driver, writeRows: undefined, isSearched: false };
+      const session = createSession(transaction, { stamp, items });
       if (isDeleted !== undefined) {
         const deletion = { type, identifiers: [Number(id)], pointer: '' };
         const { plan } = await planDeletion(session, deletion, 1000, () => new Problem('too-many-rows', ''));
@@ -243,8 +244,6 @@ async function planned(path: string, body: unknown): Promise<string> {
       }
       await lockNamed(session, type, items);
       const roots = await resolveBody(session, type);
-      checkBody(session);
-      requireFound(session, roots);
       return printPlan(await planWrite(session, roots));
     }, NO_CLIENT);
   return work().catch((error: unknown) => {

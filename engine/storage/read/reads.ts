@@ -42,12 +42,8 @@ const MAX_UNCHARGED_ROWS = (16 * 1024 * 1024) / MAX_BRIEF_BYTES;
 
 export interface Reads extends Pick<Store, 'get' | 'page' | 'stream' | 'summary'> {
   record(reader: Reader, view: View, identifier: Identifier, caller?: Caller): Promise<string | undefined>;
-  records(
-    reader: Reader,
-    view: View,
-    identifiers: readonly Identifier[],
-    caller?: Caller,
-  ): Promise<readonly (string | undefined)[]>;
+  /** Problem: `record-not-found`. */
+  records(reader: Reader, view: View, identifiers: readonly Identifier[], caller?: Caller): Promise<readonly string[]>;
   readonly shown: ReturnType<typeof createFindViewRows>;
   found(query: ListQuery, caller?: Caller): Promise<readonly Identifier[]>;
   among(reader: Reader, query: ListQuery, identifiers: readonly Identifier[]): Promise<readonly Identifier[]>;
@@ -127,12 +123,16 @@ async function readRecords(
   view: View,
   wanted: readonly Identifier[],
   caller: Caller,
-): Promise<readonly string[]> {
+): Promise<readonly (string | null)[]> {
   const values = [JSON.stringify(wanted)];
   await limitOfSome?.(reader, view, values);
-  const found = (await reader.column(some, values, charging(caller))) as readonly string[];
+  const found = (await reader.column(some, values, charging(caller))) as readonly (string | null)[];
   refuseMarked(view, found);
   return found;
+}
+
+function notFound({ type }: View, identifier: Identifier): never {
+  throw new Problem('record-not-found', `There is no ${type.name} ${identifier}`);
 }
 
 function answered(view: View, text: SqlValue | undefined, caller: Caller): string | undefined {
@@ -314,9 +314,12 @@ export function createReads(driver: Driver): Reads {
   return {
     record,
     records: async (reader, view, wanted, caller = NO_CLIENT) => {
-      const [only] = wanted;
-      if (wanted.length > 1) return readRecords(viewOf(view), reader, view, wanted, caller);
-      return only === undefined ? [] : [await record(reader, view, only, caller)];
+      const [only = 0] = wanted;
+      const texts =
+        wanted.length === 1
+          ? [await record(reader, view, only, caller)]
+          : await readRecords(viewOf(view), reader, view, wanted, caller);
+      return wanted.map((identifier, index) => texts[index] ?? notFound(view, identifier));
     },
     found: async (query, caller = NO_CLIENT) => {
       const bound = boundOf(query);

@@ -1,24 +1,13 @@
 /** Finds the records that conflict with a write. */
-import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
+import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep } from '../../json/json.ts';
-import { memoized } from '../../memo.ts';
 import type { Identifier } from '../../model/identifier.ts';
 import { type Field, type RecordType, type Relation, uniqueIndexes, type UniqueMembers } from '../../model/model.ts';
 import { can, canFollow, type Rights } from '../../model/rights.ts';
-import { faultyRequest, type Fault, MAX_ERRORS, type Problem, type RecordName } from '../../problem.ts';
-import { type Column, columnOf, encode, heldOperand } from '../columns.ts';
+import { faultyRequest, type Fault, MAX_ERRORS, type RecordName } from '../../problem.ts';
+import { columnOf, heldOperand } from '../columns.ts';
 import type { Values, Writer } from '../driver.ts';
-import {
-  isNode,
-  isReplaced,
-  keptNodes,
-  nameOf,
-  type Node,
-  storedValue,
-  throwInOrder,
-  finalValue,
-  type WriteSession,
-} from './session.ts';
+import { isNode, isReplaced, keptNodes, type Node, throwInOrder, finalValue, type WriteSession } from './session.ts';
 import { MOST_LISTED, type WriteTable } from './tables.ts';
 
 /** Refuses records of the body that would end up with identifiers or unique values of other records. */
@@ -153,83 +142,5 @@ function operand(session: WriteSession, node: Node, member: Field | Relation): S
   return isNode(value) ? value : heldAs(session, member, value);
 }
 
-const heldAs = ({ dialect }: WriteSession, member: Field | Relation, value: SqlValue): SqlValue =>
+export const heldAs = ({ dialect }: WriteSession, member: Field | Relation, value: SqlValue): SqlValue =>
   value === null || 'link' in member ? value : heldOperand(member, dialect, value);
-
-/** A record with unique values that another record will get. */
-interface Holder {
-  readonly node: Node;
-  readonly columns: readonly string[];
-}
-
-const uniqueColumns = memoized(({ indexes, references }: RecordType): readonly (readonly string[])[] => [
-  ...indexes.flatMap(({ unique, members }) => (unique ? [members.map(columnOf)] : [])),
-  ...references.flatMap(({ unique, column }) => (unique ? [[column]] : [])),
-]);
-
-export function holdersAmong({ dialect }: WriteSession, changed: readonly Node[]): (node: Node) => readonly Holder[] {
-  /** undefined if one of the values is null. */
-  const keyOf = (node: Node, columns: readonly string[], asStored: boolean): string | undefined => {
-    const values = columns.map((column) => comparable(node, column, asStored, dialect));
-    return values.includes(undefined) ? undefined : JSON.stringify([node.type.name, columns, values]);
-  };
-  const holders = new Map<string, Holder>();
-  for (const node of changed)
-    for (const columns of uniqueColumns(node.type)) {
-      const held = columns.some((column) => node.assigned.has(column)) ? keyOf(node, columns, true) : undefined;
-      if (held !== undefined && held !== keyOf(node, columns, false)) holders.set(held, { node, columns });
-    }
-  if (holders.size === 0) return () => [];
-  return (node) =>
-    uniqueColumns(node.type).flatMap((columns) => {
-      const holder = holders.get(keyOf(node, columns, false) ?? '');
-      return holder && holder.node !== node ? [holder] : [];
-    });
-}
-
-function comparable(node: Node, name: string, asStored: boolean, dialect: DialectName): SqlValue | undefined {
-  const column = node.table.columnOf.get(name);
-  // Links are cut before other writes.
-  if (asStored && column?.reference && node.assigned.get(name)?.value === null) return undefined;
-  const value = asStored && node.stored ? (storedValue(node, name) ?? null) : finalValue(node, name);
-  if (value === null || isNode(value)) return undefined;
-  return column?.field ? heldOperand(column.field, dialect, value) : value;
-}
-
-/** The column in which a record frees a unique value until it gets its own: null fits, or a value of the type does. */
-export function freeColumn(node: Node, names: readonly string[]): Column | undefined {
-  const columns = names.flatMap((name) => node.table.columnOf.get(name) ?? []);
-  return columns.find(({ nullable }) => nullable) ?? columns.find(({ field }) => field?.type.temporary);
-}
-
-/** Null, or a value that no record has. It is never committed. */
-export async function freeValue(
-  session: WriteSession,
-  node: Node,
-  { field, nullable, name }: Column,
-): Promise<SqlValue> {
-  if (nullable || !field) return null;
-  const indexes = uniqueIndexes(node.type).filter(({ members }) => members.some((one) => columnOf(one) === name));
-  for (;;) {
-    session.placeholders += 1;
-    const value = encode(field, session.dialect, field.type.temporary?.(session.placeholders) ?? null);
-    const held = (one: Field | Relation): SqlValue =>
-      heldAs(session, one, columnOf(one) === name ? value : (storedValue(node, columnOf(one)) ?? null));
-    const holders = await Promise.all(
-      indexes.map((index) => findHolder(session.writer, node.table, index, index.members.map(held))),
-    );
-    if (holders.every((holder) => holder === undefined)) return value;
-  }
-}
-
-export function exchangeConflict(session: WriteSession, node: Node, holder: Node, columns: readonly string[]): Problem {
-  const [pointer = node.pointer] = columns.flatMap((column) => node.assigned.get(column)?.pointer ?? []);
-  const { rights } = session;
-  const isNamed = node.type.references.every(
-    ({ column, target }) => !columns.includes(column) || can(rights, target, 'get'),
-  );
-  const message = `${isNamed ? nameOf(holder) : 'Another record'} has this value, and cannot give it up in the same request; give it another value first`;
-  const identifiers = isNamed ? [node, holder].flatMap(({ identifier }) => identifier ?? []) : [];
-  const records = inTheWay(rights, node.type, identifiers);
-  return faultyRequest('unique-conflict', [{ pointer, code: 'unique', message, ...records }]);
-}

@@ -1,39 +1,68 @@
-/** Deletes a record, and what goes with it. */
-import { wholeBody } from '../../model/model.ts';
+/** Deletes a record, or those that match filters, and what goes with them. */
+import { MAX_IN_VALUES } from '../../field-types/field-type.ts';
+import type { Identifier } from '../../model/identifier.ts';
+import { wholeBody, wholeOf } from '../../model/model.ts';
+import { Problem } from '../../problem.ts';
 import { Overtaken } from '../driver.ts';
-import type { RecordDeletion, Written } from '../store.ts';
-import { tooManyRows } from './cascade.ts';
-import { lockNamed } from './locks.ts';
+import type { DeletedRecords, DeleteFoundRequest, RecordDeletion, Written } from '../store.ts';
 import { apply } from './apply.ts';
-import { effectsOf } from './effects.ts';
+import { type Refusal, tooManyRows } from './cascade.ts';
+import { effectsOf } from './dry-run.ts';
+import { lockNamed, shownTo } from './locks.ts';
 import { planDeletion } from './plan.ts';
-import { notFound, shownTo } from './records.ts';
-import { deleteSingle } from './single.ts';
-import { sessionOf } from './session.ts';
-import { rowOf } from './tables.ts';
-import type { Stamped, Transaction, Verb } from './verb.ts';
+import { createSession, type Stamped, type Transaction } from './session.ts';
 
-async function run(transaction: Transaction, request: Stamped<RecordDeletion>): Promise<Written> {
+/** Records per statement on SQLite, where other requests wait for it. */
+const SQLITE_BATCH = 20;
+
+export async function deleteOne(transaction: Transaction, request: Stamped<RecordDeletion>): Promise<Written> {
   const { writer, reads } = transaction;
-  const { type, view, identifier, precondition, caller } = request;
-  const session = sessionOf(transaction, writer, request);
+  const { type, view, identifier, precondition, caller, dryRun } = request;
+  const session = createSession(transaction, request);
   const shown = precondition && shownTo(transaction, view, [identifier]);
   const isLocked = await lockNamed(session, type, [wholeBody({}, identifier)], shown);
-  const body = (await reads.record(writer, view, identifier, caller)) ?? notFound(view, identifier);
+  const [body = ''] = await reads.records(writer, view, [identifier], caller);
   precondition?.(body);
   if (precondition && !isLocked) throw new Overtaken();
   const deletion = { type, identifiers: [identifier], pointer: '' };
   const { plan } = await planDeletion(session, deletion, session.writeRows, (_, through) =>
     tooManyRows(session.writeRows, { relation: through }, `"${through}"`),
   );
-  if (request.dryRun) return { identifier, body, effects: effectsOf(session, plan, []) };
+  if (dryRun) return { identifier, body, effects: effectsOf(session, plan, []) };
   await apply(session, plan);
   return { identifier, body };
 }
 
-export const remove: Verb<RecordDeletion, Written> = {
-  run,
-  single: deleteSingle,
-  row: ({ view, identifier }) => rowOf(view.type, identifier),
-  kept: () => [],
-};
+/** `found`: by a search before the transaction, which deletes only those that still match. */
+export async function deleteFound(
+  transaction: Transaction,
+  request: Stamped<DeleteFoundRequest> & { readonly found?: readonly Identifier[] },
+): Promise<DeletedRecords> {
+  const { writer, reads, writeRows = Infinity } = transaction;
+  const { query, most, found = [], dryRun } = request;
+  const type = wholeOf(query.view.type);
+  const tooMany: Refusal = (_deletion, _through, affected) =>
+    affected > most ? tooManyAffected(most) : tooManyRows(writeRows, { parameter: '_cnd' }, 'The request');
+  const session = createSession(transaction, request);
+  const { locks, of } = session.tables;
+  if (locks && found.length > 0) await writer.column(of(type).hold('update'), [JSON.stringify(found)]);
+  const identifiers: Identifier[] = [];
+  const batch = locks ? MAX_IN_VALUES : SQLITE_BATCH;
+  for (let at = 0; at < found.length; at += batch)
+    for (const one of await reads.among(writer, query, found.slice(at, at + batch))) identifiers.push(one);
+  const deletion = { type, identifiers, pointer: '' };
+  const { plan, affected } = await planDeletion(session, deletion, writeRows, tooMany, most);
+  const counts = { deleted: identifiers.length, affected };
+  if (dryRun) return { ...counts, effects: effectsOf(session, plan, []) };
+  await apply(session, plan);
+  return counts;
+}
+
+function tooManyAffected(most: number): Problem {
+  const message =
+    `The request would delete or unlink more records than the ${most} that max-affected allows; nothing was deleted. ` +
+    'Use narrower filters or a higher max-affected; where it is high enough, dryRun=true says which records it would be';
+  return new Problem('too-many-affected', message, {
+    errors: [{ header: 'Prefer', code: 'too-many-affected', message }],
+  });
+}

@@ -2,9 +2,11 @@
 import { escapeStep, isObject, type JsonObject } from '../../json/json.ts';
 import { compareIdentifiers, type Identifier } from '../../model/identifier.ts';
 import { type BodyRecord, identifierIn, type RecordType, relationsIn } from '../../model/model.ts';
+import { Problem } from '../../problem.ts';
+import type { View } from '../../query/list-query.ts';
 import { COPIES_OF_TEXT, type Row } from '../driver.ts';
 import type { ViewRow } from '../read/views.ts';
-import { remember, type WriteSession } from './session.ts';
+import { remember, type Transaction, type WriteSession } from './session.ts';
 import type { Strength } from './tables.ts';
 
 /** From this count on, one statement for all is cheaper than one for each. */
@@ -19,7 +21,27 @@ interface LockedRecord {
 type Named = Map<RecordType, Map<Identifier, LockedRecord>>;
 
 /** Finds the related records that the ETag covers; undefined if they exceed the limit of a response. */
-export type FindShown = () => Promise<readonly ViewRow[] | undefined>;
+type FindShown = () => Promise<readonly ViewRow[] | undefined>;
+
+/** Finds the related records that the client's ETags cover, to lock them too. */
+export const shownTo = (
+  { reads, writer }: Transaction,
+  view: View,
+  tagged: readonly Identifier[],
+): FindShown | undefined =>
+  view.relations.length > 0
+    ? async () => {
+        const shown = await reads.shown(writer, view, tagged);
+        if (shown === undefined && tagged.length > 1) throw tagsTooLarge();
+        return shown;
+      }
+    : undefined;
+
+function tagsTooLarge(): Problem {
+  const message =
+    'The tags of this batch were made from too many related records; send fewer records at once, or take tags of less with fields= or include=';
+  return new Problem('too-many-related', message);
+}
 
 /** Returns whether all shown records are locked. Records that appeared meanwhile cannot be locked in order any more. */
 export async function lockNamed(

@@ -3,16 +3,26 @@
  * plan makes has no identifier yet; a `NewRow` stands for it, in the changes that refer to it, and in the result. Rows that
  * were not read, such as those of a cascade, share one change. Effects, previews, limits and the write itself read the plan.
  */
-import type { SqlValue } from '../../field-types/field-type.ts';
+import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import { rawObject } from '../../json/raw.ts';
+import { memoized } from '../../memo.ts';
 import { type Identifier, nextOf } from '../../model/identifier.ts';
-import { type JoinTable, OPEN_COLUMN, type RecordType, type Reference } from '../../model/model.ts';
-import type { Problem } from '../../problem.ts';
-import { type Column, foldedText, stampValues, withFolded } from '../columns.ts';
+import {
+  type Field,
+  type JoinTable,
+  OPEN_COLUMN,
+  type RecordType,
+  type Reference,
+  type Relation,
+  uniqueIndexes,
+} from '../../model/model.ts';
+import { can } from '../../model/rights.ts';
+import { faultyRequest, type Problem } from '../../problem.ts';
+import { type Column, columnOf, encode, foldedText, heldOperand, stampValues, withFolded } from '../columns.ts';
 import type { Row } from '../driver.ts';
 import { type Cascade, type Deletion, isIn, type Refusal, tooManyRows, type Unlinked, walkCascade } from './cascade.ts';
-import { exchangeConflict, freeColumn, freeValue, holdersAmong } from './conflicts.ts';
-import { checkLinks } from './resolve.ts';
+import { findHolder, heldAs, inTheWay, refuseConflicts } from './conflicts.ts';
+import { checkLinks, openKeysOf, stampChanged } from './resolve.ts';
 import {
   finalValue,
   goneAt,
@@ -29,7 +39,6 @@ import {
   throwRefused,
   type WriteSession,
 } from './session.ts';
-import { openKeysOf, stampChanged } from './values.ts';
 
 /** A record that the plan makes: the number of its insert. */
 export interface NewRow {
@@ -113,8 +122,11 @@ interface Resolved {
 }
 
 /** `roots`: the records that the request names. */
-export const planWrite = async (session: WriteSession, roots: readonly Node[]): Promise<WritePlan> =>
-  planOf(session, await checkedChanges(session), roots);
+export async function planWrite(session: WriteSession, roots: readonly Node[]): Promise<WritePlan> {
+  const plan = planOf(session, await checkedChanges(session), roots);
+  if (session.isSearched) await refuseConflicts(session);
+  return plan;
+}
 
 /** Refuses what the references of a body forbid, finds what goes with its changes, and puts them in order. */
 async function checkedChanges(session: WriteSession): Promise<Resolved> {
@@ -352,13 +364,10 @@ function changesOf(node: Node, again: readonly string[] = []): readonly ColumnVa
   return changes;
 }
 
-const linkAt = ({ type }: Node, name: string): Reference | undefined =>
-  type.references.find(({ column }) => column === name);
-
 /** Links that become null; before a deletion, also links that change, so that none blocks it. */
 function cutOf(node: Node, deletes: boolean): readonly Step[] {
   const changes = changesOf(node).flatMap(([column, value]): ColumnValue[] => {
-    const link = linkAt(node, column);
+    const link = node.table.columnOf.get(column)?.reference;
     return link && (value === null || (deletes && !link.required)) ? [[column, null]] : [];
   });
   return changes.length === 0 ? [] : [{ node, changes }];
@@ -433,9 +442,87 @@ function* visit({ session, holders, steps, freed, begun, done, parked }: Order, 
 function stepsOf(node: Node, again: readonly string[] = []): readonly Step[] {
   if (!node.stored) return [{ node, changes: [] }];
   const changes = changesOf(node, again).filter(
-    ([name, value]) => value !== null || again.includes(name) || !linkAt(node, name),
+    ([name, value]) => value !== null || again.includes(name) || !node.table.columnOf.get(name)?.reference,
   );
   return changes.length > 0 ? [{ node, changes }] : [];
 }
 
 const linksNew = ({ assigned }: Node): boolean => [...assigned.values()].some(({ value }) => isNode(value));
+
+/** A record with unique values that another record will get. */
+interface Holder {
+  readonly node: Node;
+  readonly columns: readonly string[];
+}
+
+const uniqueColumns = memoized(({ indexes, references }: RecordType): readonly (readonly string[])[] => [
+  ...indexes.flatMap(({ unique, members }) => (unique ? [members.map(columnOf)] : [])),
+  ...references.flatMap(({ unique, column }) => (unique ? [[column]] : [])),
+]);
+
+export function holdersAmong({ dialect }: WriteSession, changed: readonly Node[]): (node: Node) => readonly Holder[] {
+  /** undefined if one of the values is null. */
+  const keyOf = (node: Node, columns: readonly string[], asStored: boolean): string | undefined => {
+    const values = columns.map((column) => comparable(node, column, asStored, dialect));
+    return values.includes(undefined) ? undefined : JSON.stringify([node.type.name, columns, values]);
+  };
+  const holders = new Map<string, Holder>();
+  for (const node of changed)
+    for (const columns of uniqueColumns(node.type)) {
+      const held = columns.some((column) => node.assigned.has(column)) ? keyOf(node, columns, true) : undefined;
+      if (held !== undefined && held !== keyOf(node, columns, false)) holders.set(held, { node, columns });
+    }
+  if (holders.size === 0) return () => [];
+  return (node) =>
+    uniqueColumns(node.type).flatMap((columns) => {
+      const holder = holders.get(keyOf(node, columns, false) ?? '');
+      return holder && holder.node !== node ? [holder] : [];
+    });
+}
+
+function comparable(node: Node, name: string, asStored: boolean, dialect: DialectName): SqlValue | undefined {
+  const column = node.table.columnOf.get(name);
+  // Links are cut before other writes.
+  if (asStored && column?.reference && node.assigned.get(name)?.value === null) return undefined;
+  const value = asStored && node.stored ? (storedValue(node, name) ?? null) : finalValue(node, name);
+  if (value === null || isNode(value)) return undefined;
+  return column?.field ? heldOperand(column.field, dialect, value) : value;
+}
+
+/** The column in which a record frees a unique value until it gets its own: null fits, or a value of the type does. */
+export function freeColumn(node: Node, names: readonly string[]): Column | undefined {
+  const columns = names.flatMap((name) => node.table.columnOf.get(name) ?? []);
+  return columns.find(({ nullable }) => nullable) ?? columns.find(({ field }) => field?.type.temporary);
+}
+
+/** Null, or a value that no record has. It is never committed. */
+export async function freeValue(
+  session: WriteSession,
+  node: Node,
+  { field, nullable, name }: Column,
+): Promise<SqlValue> {
+  if (nullable || !field) return null;
+  const indexes = uniqueIndexes(node.type).filter(({ members }) => members.some((one) => columnOf(one) === name));
+  for (;;) {
+    session.placeholders += 1;
+    const value = encode(field, session.dialect, field.type.temporary?.(session.placeholders) ?? null);
+    const held = (one: Field | Relation): SqlValue =>
+      heldAs(session, one, columnOf(one) === name ? value : (storedValue(node, columnOf(one)) ?? null));
+    const holders = await Promise.all(
+      indexes.map((index) => findHolder(session.writer, node.table, index, index.members.map(held))),
+    );
+    if (holders.every((holder) => holder === undefined)) return value;
+  }
+}
+
+export function exchangeConflict(session: WriteSession, node: Node, holder: Node, columns: readonly string[]): Problem {
+  const [pointer = node.pointer] = columns.flatMap((column) => node.assigned.get(column)?.pointer ?? []);
+  const { rights } = session;
+  const isNamed = node.type.references.every(
+    ({ column, target }) => !columns.includes(column) || can(rights, target, 'get'),
+  );
+  const message = `${isNamed ? nameOf(holder) : 'Another record'} has this value, and cannot give it up in the same request; give it another value first`;
+  const identifiers = isNamed ? [node, holder].flatMap(({ identifier }) => identifier ?? []) : [];
+  const records = inTheWay(rights, node.type, identifiers);
+  return faultyRequest('unique-conflict', [{ pointer, code: 'unique', message, ...records }]);
+}

@@ -1,21 +1,42 @@
-/** Resolves a body into nodes, depth first: the keys of a record before its nested records. */
+/**
+ * Resolves a body into nodes, depth first: the keys of a record before its nested records. Then what the body says is
+ * checked as a whole, before anything asks for the records that it refers to.
+ */
+import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import { enclosing, escapeStep, isObject, type JsonObject, type JsonValue } from '../../json/json.ts';
+import { membersOf, mergePatch, sameValue } from '../../json/raw.ts';
+import type { RawMember, RawMembers } from '../../json/tokenizer.ts';
 import { memoized } from '../../memo.ts';
 import { compareIdentifiers, type Identifier } from '../../model/identifier.ts';
-import { identifierIn, type Link, type RecordType, type Reference, type Relation } from '../../model/model.ts';
+import {
+  type Check,
+  type Field,
+  identifierIn,
+  type Link,
+  OPEN_COLUMN,
+  type RecordType,
+  type Reference,
+  type Relation,
+} from '../../model/model.ts';
 import { can, canFollow, canWriteThrough, hiddenRequirement } from '../../model/rights.ts';
+import { shortened } from '../../names.ts';
 import { type Fault, faultyRequest, Problem } from '../../problem.ts';
+import { meets } from '../../query/operators.ts';
+import { columnType, encode, encodedDefault, stampFor } from '../columns.ts';
 import {
   assign,
-  type Mention,
+  type Assigned,
   type Claim,
   contradict,
+  finalValue,
   idOf,
   isCompared,
-  isNode,
   isInBody,
+  isNode,
+  keptNodes,
   type LinkCheck,
   make,
+  type Mention,
   nameOf,
   type Node,
   refuse,
@@ -23,10 +44,8 @@ import {
   throwInOrder,
   throwRefused,
   touch,
-  finalValue,
   type WriteSession,
 } from './session.ts';
-import { fillNew, holdToChecks, keysOf, resolveValue } from './values.ts';
 
 interface BodyItem {
   readonly node: Node;
@@ -34,6 +53,7 @@ interface BodyItem {
   readonly mention: Mention;
 }
 
+/** Returns the records that the request names. Refuses faults of the body itself, and records that are not there. */
 export async function resolveBody(session: WriteSession, type: RecordType): Promise<readonly Node[]> {
   const roots: BodyItem[] = [];
   const seen = new Set<Identifier>();
@@ -53,7 +73,10 @@ export async function resolveBody(session: WriteSession, type: RecordType): Prom
   const agenda = roots.toReversed();
   for (let item = agenda.pop(); item; item = agenda.pop())
     for (const nested of (await resolveRecord(session, item)).toReversed()) agenda.push(nested);
-  return roots.map(({ node }) => node);
+  const nodes = roots.map(({ node }) => node);
+  checkBody(session);
+  requireFound(session, nodes);
+  return nodes;
 }
 
 const identifierAt = ({ identifier }: RecordType, pointer: string): string =>
@@ -294,8 +317,93 @@ const ownedBy = ({ references }: RecordType): readonly Reference[] =>
     ),
   );
 
+/** Restores the document order of open keys, since JavaScript puts integer-like keys first. */
+function keysOf(body: JsonObject, raw: RawMembers | undefined): readonly string[] {
+  const keys = Object.keys(body);
+  if (raw === undefined || !/^\d/.test(keys[0] ?? '')) return keys;
+  return [...keys.filter((key) => !raw.has(key)), ...raw.keys()];
+}
+
+/** Host applications may parse bodies, so that `raw` is missing. */
+const memberOf = (raw: RawMembers | undefined, key: string, value: JsonValue): RawMember =>
+  raw?.get(key) ?? { name: JSON.stringify(key), text: JSON.stringify(value) };
+
+export function encodedAs(field: Field, dialect: DialectName, raw: RawMembers | undefined, value: JsonValue): SqlValue {
+  if (!field.type.keepsText) return encode(field, dialect, value);
+  return value === null ? null : memberOf(raw, field.name, value).text;
+}
+
+function resolveValue(session: WriteSession, node: Node, body: JsonObject, key: string, mention: Mention): void {
+  const { type } = node;
+  const field = type.fields.get(key);
+  if (session.faulty.has(mention.pointer)) {
+    if (field) node.unusable.add(field.column);
+    return;
+  }
+  const raw = session.raw.get(body);
+  const value = body[key] ?? null;
+  if (!field) {
+    if (!type.identifier.inRecord || key !== type.identifier.name)
+      resolveOpenKey(session, node, key, memberOf(raw, key, value), mention);
+  } else if (field.generated === undefined || session.readOnlyToo)
+    resolveField(session, node, field, encodedAs(field, session.dialect, raw, value), mention);
+}
+
+function resolveField(session: WriteSession, node: Node, field: Field, given: SqlValue, mention: Mention): void {
+  const { mergePatch: isPatch, readOnlyToo, dialect } = session;
+  const { pointer, writable, isLost } = mention;
+  const { column, name, sensitive } = field;
+  const stored = storedValue(node, column) ?? null;
+  const isMerged = field.type.keepsText && isPatch && given !== null;
+  const value = isMerged ? mergePatch(stored === null ? undefined : String(stored), String(given)) : given;
+  // A copy of a stored value is no change, although the patch would remove its nulls.
+  const isSame = (other: SqlValue): boolean =>
+    isSameValue(session, field, other, value) || (isMerged === true && isSameValue(session, field, other, given));
+  if (field.readOnly && !readOnlyToo) {
+    const fixed = node.stored ? stored : encodedDefault(field, dialect);
+    if (isLost || isSame(fixed)) return;
+    const text = field.type.keepsText ? String(fixed) : JSON.stringify(decoded(session, field, fixed));
+    const message = `"${name}" is read-only and holds ${sensitive ? 'another value' : shortened(text)}: leave it out`;
+    refuse(session, 'invalid-body', pointer, 'read-only', message);
+    return;
+  }
+  // A deep comparison costs more than a write.
+  assign(session, node, column, value, { pointer, writable, same: !writable && isSame(stored) });
+}
+
+function isSameValue(session: WriteSession, field: Field, one: SqlValue, other: SqlValue): boolean {
+  if (one === other || one === null || other === null) return one === other;
+  if (field.type.keepsText) return sameValue(String(one), String(other));
+  const [a, b] = [decoded(session, field, one), decoded(session, field, other)];
+  return a !== null && b !== null && field.type.equal(a, b);
+}
+
+const decoded = ({ dialect }: WriteSession, field: Field, value: unknown): JsonValue =>
+  (value ?? null) === null ? null : columnType(field, dialect).decode(value as string | number);
+
+function resolveOpenKey(session: WriteSession, node: Node, key: string, given: RawMember, mention: Mention): void {
+  const { pointer, writable } = mention;
+  const before = openKeysOf(node).get(key);
+  const member = session.mergePatch ? patched(before, given) : given;
+  const known = node.openKeys.get(key);
+  if (known && known.member?.text !== member?.text) return contradict(session, pointer, known.pointer);
+  if (!known?.isWritten) node.openKeys.set(key, { member, pointer, isWritten: writable });
+  if (!writable && isCompared(node) && !isSameMember(before, member) && !isSameMember(before, given))
+    session.checks.push({ subject: node, pointer, expected: { node, openKey: key } });
+  return undefined;
+}
+
+const patched = (before: RawMember | undefined, { name, text }: RawMember): RawMember | undefined =>
+  text === 'null' ? undefined : { name, text: mergePatch(before?.text, text) };
+
+const isSameMember = (a: RawMember | undefined, b: RawMember | undefined): boolean =>
+  a === undefined || b === undefined ? a === b : sameValue(a.text, b.text);
+
+export const openKeysOf = (node: Node): RawMembers =>
+  (node.storedOpenKeys ??= node.stored ? membersOf(String(storedValue(node, OPEN_COLUMN))) : new Map());
+
 /** Refuses faults of the body itself, before other functions check the records that it refers to. */
-export function checkBody(session: WriteSession): void {
+function checkBody(session: WriteSession): void {
   fillNew(session);
   const refused = session.refusals.flatMap(({ fault }) => ('pointer' in fault ? fault.pointer : []));
   // A key with a refused value is not missing.
@@ -367,32 +475,30 @@ function contradictLater(session: WriteSession, one: Claim, other: Claim): void 
 /** Refuses cycles of new records, since each is inserted after its targets. */
 function refuseCycles({ awaits, contradictions }: WriteSession): void {
   const message = 'This link closes a cycle of new records; leave it out, and set it once they are there';
-  const begun = new Set<Node>();
+  const begun = new Set<SqlValue | Node>();
   for (const start of awaits.keys()) {
-    const path = new Set<Node>();
+    const path = new Set<SqlValue | Node>();
     /** The links of each record on the path that are not yet followed. */
-    const stack: (readonly [Node, { readonly parent: Node; readonly pointer: string }[]])[] = [];
+    const stack: (readonly [Node, Assigned[]])[] = [];
     const begin = (node: Node): void => {
-      if (begun.has(node)) return;
       begun.add(node);
       path.add(node);
       stack.push([node, (awaits.get(node) ?? []).toReversed()]);
     };
-    begin(start);
+    if (!begun.has(start)) begin(start);
     for (let last = stack.at(-1); last; last = stack.at(-1)) {
       const [node, links] = last;
-      const link = links.pop();
-      if (link && path.has(link.parent)) contradictions.push({ pointer: link.pointer, code: 'cycle', message });
-      else if (link) begin(link.parent);
-      else {
+      const { value = null, pointer } = links.pop() ?? {};
+      if (pointer === undefined) {
         stack.pop();
         path.delete(node);
-      }
+      } else if (path.has(value)) contradictions.push({ pointer, code: 'cycle', message });
+      else if (isNode(value) && !begun.has(value)) begin(value);
     }
   }
 }
 
-export function requireFound(session: WriteSession, roots: readonly Node[]): void {
+function requireFound(session: WriteSession, roots: readonly Node[]): void {
   const missing: Fault[] = [];
   for (const [index, node] of roots.entries()) {
     const pointer = session.records[index]?.pointer ?? '';
@@ -444,4 +550,56 @@ function refuseLinked(session: WriteSession, subject: Pick<Node, 'type' | 'ident
   const why = mayUpdate ? 'is only linked here' : 'is only linked, as you may not change it,';
   const message = `${nameOf(subject)} ${why} and differs from this: ${own}leave the key out`;
   refuse(session, 'link-conflict', pointer, 'link-only', message);
+}
+
+/** Checks stored records only if a field of the check changes. */
+function holdToChecks(session: WriteSession): void {
+  for (const node of [...session.made, ...keptNodes(session)]) {
+    if (!node.isWritten) continue;
+    for (const check of node.type.checks) {
+      const concerns = !node.stored || check.fields.some((field) => isChanged(session, node, field));
+      if (!concerns || check.fields.some((field) => isUnusable(node, field))) continue;
+      if (!meets(check, (field) => decoded(session, field, finalValue(node, field.column))))
+        refuse(session, 'invalid-body', pointerOf(node, check), 'check', check.message);
+    }
+  }
+}
+
+/** Whether the value was refused or is missing, which is already a fault. */
+function isUnusable({ unusable, stored, assigned, table }: Node, { column, nullable }: Field): boolean {
+  if (unusable.has(column)) return true;
+  return !nullable && !stored && !assigned.has(column) && (table.defaults.get(column) ?? null) === null;
+}
+
+function isChanged(session: WriteSession, node: Node, field: Field): boolean {
+  const value = node.assigned.get(field.column)?.value;
+  return (
+    value !== undefined &&
+    !isNode(value) &&
+    !isSameValue(session, field, storedValue(node, field.column) ?? null, value)
+  );
+}
+
+/** Faults of a check point to its field, beside other fields that the body gives. */
+function pointerOf({ assigned, pointer }: Node, { at, fields }: Check): string {
+  const own = assigned.get(at.column)?.pointer;
+  if (own !== undefined) return own;
+  const sibling = fields.flatMap(({ column }) => assigned.get(column)?.pointer ?? [])[0];
+  const record = sibling === undefined ? pointer : sibling.slice(0, sibling.lastIndexOf('/'));
+  return `${record}/${escapeStep(at.name)}`;
+}
+
+function fillNew(session: WriteSession): void {
+  for (const node of session.made)
+    for (const field of node.table.filled.made) if (!isInBody(node, field.column)) fill(session, node, field);
+}
+
+export function stampChanged(session: WriteSession, changed: readonly Node[]): void {
+  for (const node of changed)
+    for (const { stamp, isFolded } of node.table.filled.stamped) if (!isFolded) fill(session, node, stamp);
+}
+
+function fill(session: WriteSession, node: Node, field: Field): void {
+  const pointer = `${node.pointer}/${escapeStep(field.name)}`;
+  node.assigned.set(field.column, { value: stampFor(session, field), pointer, byOmission: false });
 }

@@ -8,7 +8,7 @@
  * or `given` where it brings their identifiers; one that links another new one `awaits` it. `plan.ts` makes a value of this.
  */
 import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
-import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
+import type { SqlValue } from '../../field-types/field-type.ts';
 import { inDocumentOrder } from '../../json/fault-order.ts';
 import { NO_RAW_VALUES, type RawMember, type RawMembers, type RawValues } from '../../json/tokenizer.ts';
 import { compareIdentifiers, type Identifier } from '../../model/identifier.ts';
@@ -120,22 +120,36 @@ export const onlyReading = (reader: Reader): Writer => ({ ...NO_WRITER, ...reade
 
 export const UNLIMITED_ROWS = 1_000_000_000;
 
-interface SessionOptions {
-  readonly writer: Writer;
+/** What the writes of a store share. */
+export interface WriteContext {
+  readonly driver: Driver;
+  readonly reads: Reads;
   readonly tables: Tables;
-  readonly dialect: DialectName;
+  /** The same statements, without locks: for dry runs, and for writes sent without BEGIN. */
+  readonly unlocked: Tables;
+  readonly writeRows: number | undefined;
+}
+
+/** A transaction, or the snapshot of a dry run. */
+export interface Transaction extends WriteContext {
+  readonly writer: Writer;
+  /** Runs after a constraint violation: finds conflicting records before it writes, since a ConstraintError names none. */
+  readonly isSearched: boolean;
+}
+
+/** Reruns of a request's transaction reuse its stamp: the author, and the time of `now`. */
+export type Stamped<R> = R & { readonly stamp: Stamp };
+
+interface SessionRequest {
   readonly stamp: Stamp;
-  /** Applies RFC 7396 inside JSON values, and to open keys. */
-  readonly mergePatch?: boolean;
-  /** Runs after a constraint violation: finds the conflicting records and the refused row. */
-  readonly isSearched?: boolean;
-  /** Seeds may set read-only fields. */
-  readonly readOnlyToo?: boolean | undefined;
-  readonly records?: readonly BodyRecord[];
+  readonly items?: readonly BodyRecord[];
   readonly raw?: RawValues | undefined;
   /** Faults of the validator. If there is one, resolving the body only finds further faults. */
   readonly faults?: readonly Fault[] | undefined;
-  readonly writeRows?: number | undefined;
+  /** Applies RFC 7396 inside JSON values, and to open keys. */
+  readonly mergePatch?: boolean;
+  /** Seeds may set read-only fields. */
+  readonly readOnlyToo?: boolean | undefined;
   readonly caller?: Caller | undefined;
   readonly rights?: Rights | undefined;
 }
@@ -143,21 +157,26 @@ interface SessionOptions {
 export type WriteSession = ReturnType<typeof createSession>;
 
 /** Lists all members: V8 reads an object slowly once it has been made of others by spreading. */
-export const createSession = ({ writer, tables, dialect, stamp, faults = [], ...options }: SessionOptions) => ({
-  writer,
-  tables,
-  dialect,
-  stamp,
-  faults,
-  mergePatch: options.mergePatch ?? false,
-  isSearched: options.isSearched ?? false,
-  readOnlyToo: options.readOnlyToo ?? false,
-  records: options.records ?? [],
-  raw: options.raw ?? NO_RAW_VALUES,
-  writeRows: options.writeRows ?? UNLIMITED_ROWS,
-  caller: options.caller ?? NO_CLIENT,
-  rights: options.rights ?? ALL_RIGHTS,
-  faulty: new Set(faults.flatMap((fault) => ('pointer' in fault ? fault.pointer : []))),
+export const createSession = (
+  transaction: Pick<Transaction, 'writer' | 'tables' | 'writeRows' | 'isSearched'> & {
+    readonly driver: Pick<Driver, 'dialect'>;
+  },
+  request: SessionRequest,
+) => ({
+  writer: transaction.writer,
+  tables: transaction.tables,
+  dialect: transaction.driver.dialect.name,
+  writeRows: transaction.writeRows ?? UNLIMITED_ROWS,
+  isSearched: transaction.isSearched,
+  stamp: request.stamp,
+  records: request.items ?? [],
+  raw: request.raw ?? NO_RAW_VALUES,
+  faults: request.faults ?? [],
+  faulty: new Set(request.faults?.flatMap((fault) => ('pointer' in fault ? fault.pointer : []))),
+  mergePatch: request.mergePatch ?? false,
+  readOnlyToo: request.readOnlyToo ?? false,
+  caller: request.caller ?? NO_CLIENT,
+  rights: request.rights ?? ALL_RIGHTS,
   /** Records that the body identifies, stored or lost. */
   existing: new Map<RecordType, Map<Identifier, Node>>(),
   made: [] as Node[],
@@ -173,7 +192,7 @@ export const createSession = ({ writer, tables, dialect, stamp, faults = [], ...
   checks: [] as LinkCheck[],
   pairs: new Map<string, JoinPair>(),
   /** Links of new records to other new records, which are inserted first. */
-  awaits: new Map<Node, { readonly parent: Node; readonly pointer: string }[]>(),
+  awaits: new Map<Node, Assigned[]>(),
   claims: [] as Claim[],
   placeholders: 0,
   refusals: [] as { readonly code: ProblemCode; readonly fault: Fault }[],
@@ -181,42 +200,18 @@ export const createSession = ({ writer, tables, dialect, stamp, faults = [], ...
   contradictions: [] as Fault[],
 });
 
-export interface WriteContext {
-  readonly driver: Driver;
-  readonly reads: Reads;
-  readonly tables: Tables;
-  /** The same statements, without locks. */
-  readonly unlocked: Tables;
-  readonly writeRows: number | undefined;
-}
-
-/** Dry runs, and writes sent without BEGIN, need no row locks. */
-export function sessionOf(
-  { tables, unlocked, writeRows, driver: { dialect } }: WriteContext,
-  writer: Writer,
-  { dryRun, ...given }: Omit<SessionOptions, 'writer' | 'tables' | 'dialect'> & { readonly dryRun?: boolean },
-): WriteSession {
-  const locking = dryRun || writer === NO_WRITER ? unlocked : tables;
-  return createSession({ writeRows, ...given, writer, tables: locking, dialect: dialect.name });
-}
-
 const createNode = (
   session: WriteSession,
   type: RecordType,
   pointer: string,
-  identifier: Identifier | undefined,
-  {
-    stored,
-    isLost,
-    isOwnChild,
-  }: { stored?: Node['stored']; isLost?: boolean | undefined; isOwnChild?: boolean | undefined },
+  { identifier, stored, isLost = false, isOwnChild = false }: Partial<Node>,
 ): Node => ({
   type,
   table: session.tables.of(type),
   identifier,
   stored,
-  isLost: isLost ?? false,
-  isOwnChild: isOwnChild ?? false,
+  isLost,
+  isOwnChild,
   pointer,
   isWritten: false,
   assigned: new Map(),
@@ -240,7 +235,7 @@ export function remember(
   pointer: string,
   stored?: Node['stored'],
 ): Node {
-  const node = createNode(session, type, pointer, identifier, { stored, isLost: stored === undefined });
+  const node = createNode(session, type, pointer, { identifier, stored, isLost: stored === undefined });
   return noteIn(session.existing, identifier, node);
 }
 
@@ -256,10 +251,10 @@ export function make(
   type: RecordType,
   identifier: Identifier | undefined,
   pointer: string,
-  is: Partial<Pick<Node, 'isOwnChild' | 'isLost'>> = {},
+  { isOwnChild = false, isLost = false }: Partial<Pick<Node, 'isOwnChild' | 'isLost'>> = {},
 ): Node {
-  const node = createNode(session, type, pointer, identifier, is);
-  if (is.isLost) return node;
+  const node = createNode(session, type, pointer, { identifier, isOwnChild, isLost });
+  if (isLost) return node;
   session.made.push(node);
   return identifier === undefined ? node : noteIn(session.given, identifier, node);
 }
@@ -328,7 +323,7 @@ export function assign(
   }
   const given = { value, pointer, byOmission: false };
   if (!before && isNode(value) && value !== node && !node.stored && !node.isLost && !value.isLost)
-    session.awaits.set(node, [...(session.awaits.get(node) ?? []), { parent: value, pointer }]);
+    session.awaits.set(node, [...(session.awaits.get(node) ?? []), given]);
   if (writable && !node.assigned.has(column)) node.assigned.set(column, given);
   if (writable) return undefined;
   if (!before) node.linked.set(column, given);

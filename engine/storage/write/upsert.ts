@@ -1,4 +1,4 @@
-/** Creates or updates the records that have the unique values of a body. */
+/** Finds the records that have the unique values of a body, and turns an upsert into creates and updates. */
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep, isObject, type JsonObject } from '../../json/json.ts';
 import type { Identifier } from '../../model/identifier.ts';
@@ -7,38 +7,27 @@ import { type Fault, faultyRequest, throwTogether } from '../../problem.ts';
 import { encode, heldOperand } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import { Overtaken, type Values } from '../driver.ts';
-import type { Upserted, UpsertRequest, WriteItem } from '../store.ts';
+import type { UpsertRequest, WriteItem } from '../store.ts';
 import { findHolder } from './conflicts.ts';
-import { OF_RECORDS, writeRecords } from './records.ts';
-import type { Transaction, Verb } from './verb.ts';
+import type { Transaction } from './session.ts';
 
-// If two writers both find no record, the unique index stops one, which runs again and finds the record.
-
-export const upsert: Verb<UpsertRequest, Upserted> = {
-  ...OF_RECORDS,
-  run: async (transaction, request) => {
-    const { made, ...found } = await foundFirst(transaction, request);
-    return { ...(await writeRecords(transaction, { ...request, ...found })), made };
-  },
-};
-
-/** Turns the items of an upsert into items of a write. */
-async function foundFirst({ writer, tables, driver: { dialect } }: Transaction, request: UpsertRequest) {
+/** If two writers both find no record, the unique index stops one, which runs again and finds the record. */
+export async function findItems({ writer, tables, driver: { dialect } }: Transaction, request: UpsertRequest) {
   const { type, unique, faultsIn } = request;
   const find = (key: Values): Promise<Identifier | undefined> => findHolder(writer, tables.of(type), unique, key);
   const keys = request.items.map(({ body }) => keyOf(unique, body, dialect));
-  const found = await Promise.all(keys.map(find));
+  const before = await Promise.all(keys.map(find));
   const items = request.items.map(({ body, pointer, precondition }, index): WriteItem => {
-    return { body, pointer, identifier: found[index], precondition };
+    return { body, pointer, identifier: before[index], precondition };
   });
   refuseTwice(request, items, keys);
   const locked = async (): Promise<void> => {
-    const now = await Promise.all(keys.map((key, index) => (found[index] === undefined ? undefined : find(key))));
-    if (now.some((identifier, index) => identifier !== found[index])) throw new Overtaken();
+    const now = await Promise.all(keys.map((key, index) => (before[index] === undefined ? undefined : find(key))));
+    if (now.some((identifier, index) => identifier !== before[index])) throw new Overtaken();
   };
-  const missing = request.items.filter((_, index) => found[index] === undefined);
+  const missing = request.items.filter((_, index) => before[index] === undefined);
   const precondition = missing.length === 0 ? undefined : () => throwTogether(missing.map(({ absent }) => absent));
-  return { items, faults: faultsIn(items), mergePatch: false, locked, precondition, made: missing.length };
+  return { items, faults: faultsIn(items), mergePatch: false, locked, precondition, created: missing.length };
 }
 
 /** A record to be created counts as null, since nothing is linked to it yet. */

@@ -1,24 +1,31 @@
 /** Runs the verbs: as a dry run, in one round trip, in a transaction, or once under an idempotency key. */
 import { NO_CLIENT } from '../../edge/caller.ts';
 import type { Identifier } from '../../model/identifier.ts';
-import type { Model } from '../../model/model.ts';
+import { type Model, relationsIn } from '../../model/model.ts';
 import { ALL_RIGHTS } from '../../model/rights.ts';
+import { throwTogether } from '../../problem.ts';
+import type { View } from '../../query/list-query.ts';
 import { type Clock, createStamp } from '../columns.ts';
-import type { Driver, Writer } from '../driver.ts';
+import { type Driver, Overtaken, type Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
-import type { CreateRequest, DoneOnce, KeptAnswer, Once, Retried, Store } from '../store.ts';
-import { remove } from './delete.ts';
-import { deleteFound } from './delete-found.ts';
+import type * as stored from '../store.ts';
+import { apply, isViolation, located, RefusedRow } from './apply.ts';
+import { deleteFound, deleteOne } from './delete.ts';
+import { dryRunOf } from './dry-run.ts';
+import { lockNamed, shownTo } from './locks.ts';
 import { createOnce, forgetKeys } from './once.ts';
-import { create, update, writeRecords } from './records.ts';
-import { isViolation, located, RefusedRow } from './refused.ts';
-import { onlyReading, type WriteContext } from './session.ts';
-import { createTables } from './tables.ts';
-import { upsert } from './upsert.ts';
-import type { Asked, Stamped, Transaction, Verb } from './verb.ts';
+import { numberOf, planWrite } from './plan.ts';
+import { resolveBody } from './resolve.ts';
+import { createSession, onlyReading, type Stamped, type Transaction, type WriteContext } from './session.ts';
+import { createSingle, deleteSingle, updateSingle } from './single.ts';
+import { createTables, rowOf } from './tables.ts';
+import { findItems } from './upsert.ts';
 
-export type Writes = Pick<Store, 'create' | 'update' | 'upsert' | 'delete' | 'deleteFound' | 'once' | 'forgetKeys'> & {
-  insert(writer: Writer, records: Pick<CreateRequest, 'type' | 'items'>): Promise<void>;
+export type Writes = Pick<
+  stored.Store,
+  'create' | 'update' | 'upsert' | 'delete' | 'deleteFound' | 'once' | 'forgetKeys'
+> & {
+  insert(writer: Writer, records: Pick<stored.CreateRequest, 'type' | 'items'>): Promise<void>;
 };
 
 export interface WriteOptions {
@@ -28,67 +35,131 @@ export interface WriteOptions {
   readonly clock?: Clock | undefined;
 }
 
+/** What all writes have in common. */
+type Common = Pick<stored.WriteRequest, 'author' | 'caller' | 'dryRun' | 'rights'>;
+
+/** A kind of write: what it does, and what the runner must know of it. */
+interface Verb<R, W> {
+  /** A long search, before the transaction. */
+  readonly prepare?: (context: WriteContext, request: Stamped<R>) => Promise<Stamped<R>>;
+  readonly run: (transaction: Transaction, request: Stamped<R>) => Promise<W>;
+  /** Without a transaction. undefined if it did nothing: a transaction then does it, or reports why not. */
+  readonly single?: (context: WriteContext, request: Stamped<R>) => Promise<W | undefined>;
+  /** The row whose writes queue. */
+  readonly row?: (request: R) => string | undefined;
+  /** The numbers to keep under an idempotency key. */
+  readonly numbers: (written: W) => readonly Identifier[];
+  /** The result of a retry, if those numbers say it; else the records are read again in this view. */
+  readonly again?: (numbers: readonly Identifier[]) => W | undefined;
+  readonly view?: (request: R) => View | undefined;
+}
+
+const ofRecords = {
+  numbers: ({ records }: stored.WrittenRecords) => records.map(({ identifier }) => identifier),
+  view: ({ view, unread }: Pick<stored.WriteRequest, 'view' | 'unread'>) => (unread ? undefined : view),
+};
+
+const create: Verb<stored.CreateRequest, stored.WrittenRecords> = {
+  ...ofRecords,
+  run: writeRecords,
+  single: createSingle,
+};
+
+const update: Verb<stored.WriteRequest, stored.WrittenRecords> = {
+  ...ofRecords,
+  run: writeRecords,
+  single: updateSingle,
+  row: ({ type, items: [item, ...others] }) =>
+    item?.identifier === undefined || others.length > 0 ? undefined : rowOf(type, item.identifier),
+};
+
+const upsert: Verb<stored.UpsertRequest, stored.Upserted> = {
+  ...ofRecords,
+  run: async (transaction, request) => {
+    const { created, ...items } = await findItems(transaction, request);
+    return { ...(await writeRecords(transaction, { ...request, ...items })), made: created };
+  },
+};
+
+const remove: Verb<stored.RecordDeletion, stored.Written> = {
+  run: deleteOne,
+  single: deleteSingle,
+  row: ({ type, identifier }) => rowOf(type, identifier),
+  numbers: () => [],
+};
+
+const removeFound: Verb<stored.DeleteFoundRequest & { readonly found?: readonly Identifier[] }, stored.DeletedRecords> =
+  {
+    prepare: async ({ reads, writeRows = Infinity }, request) => {
+      const { query, most, caller } = request;
+      return { ...request, found: await reads.found({ ...query, limit: Math.min(most, writeRows) + 1 }, caller) };
+    },
+    run: deleteFound,
+    numbers: ({ deleted, affected }) => [deleted, affected],
+    // Keys of older releases lack counts.
+    again: ([deleted, affected]) =>
+      typeof deleted === 'number' && typeof affected === 'number' ? { deleted, affected } : undefined,
+  };
+
 export function createWrites(driver: Driver, reads: Reads, { served, writeRows, clock }: WriteOptions): Writes {
   const { dialect } = driver;
   const tables = createTables(dialect, served);
   const unlocked = createTables({ ...dialect, locks: false, lockOwnership: undefined }, served);
   const context: WriteContext = { driver, reads, tables, unlocked, writeRows };
   const runOnce = createOnce(dialect);
-  const stampOf = ({ dryRun, author }: Pick<Asked, 'author' | 'dryRun'>) =>
-    // A dry run writes nothing, so the database supplies no time.
-    createStamp(dryRun ? (clock ?? (() => new Date())) : clock, author);
 
-  const doing =
-    <R extends Asked, W>(verb: Verb<R, W>) =>
+  async function stamped<R extends Common, W>(verb: Verb<R, W>, request: R): Promise<Stamped<R>> {
+    // A dry run writes nothing, so the database supplies no time.
+    const time = request.dryRun ? (clock ?? (() => new Date())) : clock;
+    const all = { ...request, stamp: createStamp(time, request.author) };
+    return verb.prepare ? verb.prepare(context, all) : all;
+  }
+
+  const running =
+    <R extends Common, W>(verb: Verb<R, W>) =>
     async (asked: R): Promise<W> => {
-      const request = await prepared(verb, asked);
+      const request = await stamped(verb, asked);
       const single = driver.writeSingle && !asked.dryRun ? await verb.single?.(context, request) : undefined;
-      return single ?? transact(context, asked, (transaction) => verb.run(transaction, request), verb.row(asked));
+      return single ?? transact(context, asked, (transaction) => verb.run(transaction, request), verb.row?.(asked));
     };
 
-  const doingOnce =
-    <R extends Asked, W>(verb: Verb<R, W>): DoneOnce<R, W> =>
-    async <A extends KeptAnswer>(asked: R, key: Once, answer: (written: W) => A, again: (retried: Retried) => A) => {
-      const request = await prepared(verb, asked);
+  const runningOnce =
+    <R extends Common, W>(verb: Verb<R, W>): stored.DoneOnce<R, W> =>
+    async (asked, key, answer, again) => {
+      const request = await stamped(verb, asked);
       const view = verb.view?.(asked);
-      const work = (transaction: Transaction): Promise<A> => {
+      const work = (transaction: Transaction) => {
         const { writer } = transaction;
         const first = async () => {
           const written = await verb.run(transaction, request);
-          return [answer(written), verb.kept(written)] as const;
+          return [answer(written), verb.numbers(written)] as const;
         };
-        const retried = (kept: Retried): A => {
+        const retried = (kept: stored.Retried) => {
           const written = verb.again?.(kept.identifiers);
           return written === undefined ? again(kept) : answer(written);
         };
         const read = view && ((identifier: Identifier) => reads.record(writer, view, identifier, asked.caller));
         return runOnce(writer, key, first, retried, read);
       };
-      return transact(context, asked, work, verb.row(asked));
+      return transact(context, asked, work, verb.row?.(asked));
     };
 
-  async function prepared<R extends Asked, W>(verb: Verb<R, W>, asked: R): Promise<Stamped<R>> {
-    const request = { ...asked, stamp: stampOf(asked) };
-    return verb.prepare ? verb.prepare(context, request) : request;
-  }
-
   return {
-    create: doing(create),
-    update: doing(update),
-    upsert: doing(upsert),
-    delete: doing(remove),
-    deleteFound: doing(deleteFound),
+    create: running(create),
+    update: running(update),
+    upsert: running(upsert),
+    delete: running(remove),
+    deleteFound: running(removeFound),
     insert: async (writer, records) => {
-      const request = { ...records, author: null, mergePatch: false, readOnlyToo: true };
-      const transaction = { ...context, writer, isSearched: true };
-      await writeRecords(transaction, { ...request, stamp: stampOf(request) });
+      const request = { ...records, mergePatch: false, readOnlyToo: true, stamp: createStamp(clock, null) };
+      await writeRecords({ ...context, writer, isSearched: true }, request);
     },
     once: {
-      create: doingOnce(create),
-      update: doingOnce(update),
-      upsert: doingOnce(upsert),
-      delete: doingOnce(remove),
-      deleteFound: doingOnce(deleteFound),
+      create: runningOnce(create),
+      update: runningOnce(update),
+      upsert: runningOnce(upsert),
+      delete: runningOnce(remove),
+      deleteFound: runningOnce(removeFound),
     },
     forgetKeys: (hours) => forgetKeys(driver, hours),
   };
@@ -97,17 +168,17 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
 /** After a violation of a constraint, runs `work` again, to name the conflicting records or the refused row. */
 async function transact<T>(
   context: WriteContext,
-  { caller = NO_CLIENT, dryRun, rights = ALL_RIGHTS }: Omit<Asked, 'author'>,
+  { caller = NO_CLIENT, dryRun, rights = ALL_RIGHTS }: Omit<Common, 'author'>,
   work: (transaction: Transaction) => Promise<T>,
   row: string | undefined,
 ): Promise<T> {
-  const { driver, tables } = context;
+  const { driver, unlocked } = context;
   const run = (isSearched: boolean): Promise<T> =>
     driver.write((writer) => work({ ...context, writer, isSearched }), caller, row);
   try {
     if (dryRun)
       return await driver.preview(
-        (reader) => work({ ...context, writer: onlyReading(reader), isSearched: true }),
+        (reader) => work({ ...context, tables: unlocked, writer: onlyReading(reader), isSearched: true }),
         caller,
       );
     return await run(false).catch((error: unknown) => {
@@ -115,6 +186,42 @@ async function transact<T>(
       return run(true);
     });
   } catch (error) {
-    throw error instanceof RefusedRow ? await located(error, { tables, rights }, driver) : error;
+    throw error instanceof RefusedRow ? await located(error, { tables: unlocked, rights }, driver) : error;
   }
+}
+
+interface RecordsRequest extends Stamped<Omit<stored.CreateRequest, 'view' | 'author'>> {
+  readonly view?: View;
+  /** Called once the records are locked. */
+  readonly locked?: () => Promise<void>;
+  readonly readOnlyToo?: boolean;
+}
+
+/** Resolves a body as a whole, applies its plan, and reads the records back; a dry run only plans. */
+async function writeRecords(transaction: Transaction, request: RecordsRequest): Promise<stored.WrittenRecords> {
+  const { writer, reads, tables, isSearched } = transaction;
+  const { type, items, view, caller, unread = !view, dryRun } = request;
+  const session = createSession(transaction, request);
+  const expected = items.flatMap(({ identifier, precondition }) =>
+    precondition && identifier !== undefined ? [{ identifier, precondition }] : [],
+  );
+  const tagged = expected.map(({ identifier }) => identifier);
+  const findShown = view && tagged.length > 0 ? shownTo(transaction, view, tagged) : undefined;
+  const isNew = items.every(({ body, identifier }) => identifier === undefined && relationsIn(type, body).length === 0);
+  const isLocked = isNew || (await lockNamed(session, type, items, findShown));
+  await request.locked?.();
+  const roots = await resolveBody(session, type);
+  request.precondition?.();
+  if (view && expected.length > 0) {
+    const bodies = await reads.records(writer, view, tagged, caller);
+    throwTogether(bodies.map((body, index) => () => expected[index]?.precondition(body)));
+    if (!isLocked) throw new Overtaken();
+  }
+  const plan = await planWrite(session, roots);
+  if (dryRun) return dryRunOf(session, plan, unread ? undefined : view, reads, transaction.driver.dialect);
+  if (isSearched && tables.checkNow) await writer.run(tables.checkNow, []);
+  const created = await apply(session, plan);
+  const identifiers = plan.roots.map((row) => numberOf(row, created));
+  const bodies = view && !unread ? await reads.records(writer, view, identifiers, caller) : [];
+  return { records: identifiers.map((identifier, index) => ({ identifier, body: bodies[index] ?? '' })) };
 }

@@ -1,0 +1,279 @@
+/**
+ * Dry runs: the effects of a plan, as far as the token may know, and the records as the write would leave them. For these, a
+ * CTE with the planned rows replaces each changed table in the statements that read the answer.
+ */
+import type { SqlValue } from '../../field-types/field-type.ts';
+import { membersOf } from '../../json/raw.ts';
+import { compareIdentifiers, type Identifier, identifierSql } from '../../model/identifier.ts';
+import type { JoinTable, RecordType, Reference } from '../../model/model.ts';
+import { canFollow, relationsFor, type Rights } from '../../model/rights.ts';
+import { Problem } from '../../problem.ts';
+import type { View } from '../../query/list-query.ts';
+import type { Dialect, TypedColumn } from '../dialect.ts';
+import type { Reader, Statement } from '../driver.ts';
+import type { Reads } from '../read/reads.ts';
+import type { EffectKind, WriteEffect, WrittenRecords } from '../store.ts';
+import { columnSql, columnTypeOf } from '../tables.ts';
+import { added } from './cascade.ts';
+import { boundTo, greatestOf, isNew, numberOf, type RowChange, type RowId, type WritePlan } from './plan.ts';
+import type { RecordSet, WriteSession } from './session.ts';
+import { rowsJson } from './tables.ts';
+
+/** `view`: undefined if the answer shows no records. */
+export async function dryRunOf(
+  session: WriteSession,
+  plan: WritePlan,
+  view: View | undefined,
+  reads: Pick<Reads, 'records' | 'shown'>,
+  dialect: Dialect,
+): Promise<WrittenRecords> {
+  const created = await numbersFor(session, plan);
+  const identifiers = plan.roots.map((row) => numberOf(row, created));
+  const reader = view && (await previewReader({ session, plan, created, dialect, reads }, view));
+  const bodies = view && reader ? await reads.records(reader, view, identifiers, session.caller) : [];
+  const records = identifiers.map((identifier, index) => ({ identifier, body: bodies[index] ?? '' }));
+  return { records, effects: effectsOf(session, plan, created) };
+}
+
+const MAX_IDENTIFIERS = 1000;
+
+interface Affected {
+  readonly type: RecordType;
+  readonly relation?: string | undefined;
+}
+
+/** `created`: the identifiers of the new records. */
+export function effectsOf(
+  { rights, tables }: Pick<WriteSession, 'rights' | 'tables'>,
+  plan: WritePlan,
+  created: readonly Identifier[],
+): readonly WriteEffect[] {
+  type Effect = Affected & { readonly kind: EffectKind; readonly ids: Set<Identifier>; readonly keys: Set<string> };
+  const effects = new Map<string, Effect>();
+  const note = (kind: EffectKind, { type, relation }: Affected, rows: readonly RowId[]): Effect => {
+    const key = `${kind} ${type.table} ${relation ?? ''}`;
+    const effect = effects.get(key) ?? { kind, type, relation, ids: new Set<Identifier>(), keys: new Set<string>() };
+    effects.set(key, effect);
+    for (const row of rows) effect.ids.add(numberOf(row, created));
+    return effect;
+  };
+  const seen = plan.rows.filter(({ isHidden }) => !isHidden);
+  for (const { kind, type, rows, set, before } of seen)
+    if (kind === 'delete') note('deleted', { type }, rows);
+    else if (kind === 'insert') note('created', { type }, rows);
+    else if (!before) {
+      const [link = ''] = set.keys();
+      note('unlinked', { type, relation: relationOf(rights, tables.of(type).columnOf.get(link)?.reference) }, rows);
+    }
+  for (const { type, rows, before = [], set } of netUpdates(seen)) {
+    const { columnOf, position } = tables.of(type);
+    for (const [name, value] of set) {
+      const { field, reference, folds } = columnOf.get(name) ?? {};
+      const old = before[position.get(name) ?? -1] ?? null;
+      const now = boundTo(value, created);
+      if (now === old || folds) continue;
+      if (reference)
+        note(now === null ? 'unlinked' : 'linked', { type, relation: relationOf(rights, reference) }, rows);
+      else if (field?.generated === undefined) {
+        const { keys } = note('changed', { type }, rows);
+        for (const key of field ? [field.name] : changedKeys(String(old), String(now))) keys.add(key);
+      }
+    }
+  }
+  // A pair links both of its records.
+  for (const { kind, table, left, right, isHidden } of plan.pairs) {
+    if (isHidden) continue;
+    const effect = kind === 'add' ? 'linked' : 'unlinked';
+    note(effect, otherSide(rights, table, table.left.column), [right]);
+    note(effect, otherSide(rights, table, table.right.column), [left]);
+  }
+  const isOf = (kind: EffectKind, { table }: RecordType, identifier: Identifier): boolean =>
+    effects.get(`${kind} ${table} `)?.ids.has(identifier) === true;
+  return [...effects.values()].flatMap(({ kind, type, relation, ids, keys }): WriteEffect[] => {
+    // A created or deleted record has no further effects.
+    const affected = [...ids].filter(
+      (one) =>
+        (kind === 'created' || !isOf('created', type, one)) && (kind === 'deleted' || !isOf('deleted', type, one)),
+    );
+    if (affected.length === 0) return [];
+    const identifiers = affected.toSorted(compareIdentifiers).slice(0, MAX_IDENTIFIERS);
+    return [{ kind, type: type.name, relation, keys: [...keys].toSorted(), count: affected.length, identifiers }];
+  });
+}
+
+/** Updates of rows that were read, one for each row: a link may be cut before it changes, and a unique value freed. */
+function netUpdates(rows: readonly RowChange[]): readonly RowChange[] {
+  const updates = rows.filter(({ kind, before }) => kind === 'update' && before !== undefined);
+  return [...Map.groupBy(updates, ({ type, rows: [row] }) => `${type.table} ${String(row)}`).values()].flatMap(
+    ([first, ...others]) =>
+      first ? { ...first, set: new Map([first, ...others].flatMap(({ set }) => [...set])) } : [],
+  );
+}
+
+/** The name of a link; undefined if it has none, or the client must not see it. */
+const relationOf = (rights: Rights, reference: Reference | undefined): string | undefined =>
+  reference?.relation && canFollow(rights, reference.relation) ? reference.relation.name : undefined;
+
+/** The other side of a join table, and the name of its relation. */
+function otherSide(rights: Rights, { name, left, right }: JoinTable, column: string) {
+  const other = column === left.column ? right : left;
+  const relation = [...relationsFor(rights, other.type).values()].find(
+    ({ link }) => link.at === 'join' && link.table.name === name && link.sourceColumn === other.column,
+  );
+  return { type: other.type, relation: relation?.name };
+}
+
+/** Keys of an open type whose JSON differs. */
+function changedKeys(before: string, after: string): readonly string[] {
+  const [old, now] = [membersOf(before), membersOf(after)];
+  return [...new Set([...old.keys(), ...now.keys()])].filter((key) => old.get(key)?.text !== now.get(key)?.text);
+}
+
+/** Numbers new records after the greatest identifier ever used, in the order in which the write would insert them. */
+async function numbersFor({ tables, writer }: WriteSession, { rows }: WritePlan): Promise<readonly Identifier[]> {
+  const created: Identifier[] = [];
+  const inserts = rows.filter(({ kind }) => kind === 'insert');
+  for (const [type, some] of Map.groupBy(inserts, (change) => change.type)) {
+    const { lastIdentifier } = tables.of(type);
+    const last = lastIdentifier ? Number((await writer.value(lastIdentifier, [])) ?? 0) : 0;
+    let next = greatestOf(some, last);
+    for (const {
+      rows: [row = 0],
+      identifier,
+    } of some)
+      if (isNew(row)) created[row.created] = identifier ?? (next += 1);
+  }
+  return created;
+}
+
+interface Parts {
+  readonly session: WriteSession;
+  readonly plan: WritePlan;
+  /** The identifiers of the new records. */
+  readonly created: readonly Identifier[];
+  readonly dialect: Dialect;
+  readonly reads: Pick<Reads, 'shown'>;
+}
+
+async function previewReader(parts: Parts, view: View): Promise<Reader> {
+  const { session, dialect } = parts;
+  const { writer } = session;
+  const replaced = replacements(parts, await shownRows(parts, view));
+  if (replaced.length === 0) return writer;
+  const named = replaced.map(({ table, sql }) => `${dialect.quote(table)} as materialized (${sql})`);
+  const values = replaced.flatMap((one) => one.values);
+  const tables = replaced.map(({ table }) => table);
+  const over = ({ sql, reads = [] }: Statement): Statement => ({
+    sql: `with ${named.join(', ')} ${sql}`,
+    reads: [...tables, ...reads],
+  });
+  return {
+    ...writer,
+    value: (statement, bound) => writer.value(over(statement), [...values, ...bound]),
+    column: (statement, bound, onRow) => writer.column(over(statement), [...values, ...bound], onRow),
+  };
+}
+
+async function shownRows({ session, plan, reads }: Parts, view: View): Promise<RecordSet> {
+  const { existing, writer } = session;
+  const shown: RecordSet = new Map();
+  for (const [type, nodes] of existing) added(shown, type, [...nodes.keys()]);
+  const add = async (one: View, identifiers: readonly Identifier[]): Promise<void> => {
+    if (one.relations.length === 0) return;
+    const rows = identifiers.length === 0 ? [] : await reads.shown(writer, one, identifiers);
+    if (rows === undefined) {
+      const message = 'The record would show more related records than an answer may: leave some out with include=';
+      throw new Problem('too-many-related', message);
+    }
+    for (const { type, identifier } of rows) added(shown, type, [identifier]);
+    // Records of the body may appear anywhere in the response.
+    for (const { view: related } of one.relations)
+      await add(
+        related,
+        [...existing].flatMap(([type, nodes]) => (type.table === related.type.table ? [...nodes.keys()] : [])),
+      );
+  };
+  await add(
+    view,
+    plan.roots.flatMap((row) => (isNew(row) ? [] : row)),
+  );
+  return shown;
+}
+
+interface Replacement {
+  readonly table: string;
+  readonly sql: string;
+  readonly values: readonly SqlValue[];
+}
+
+function replacements({ session, plan, created, dialect }: Parts, shown: RecordSet): readonly Replacement[] {
+  const { quote } = dialect;
+  const stored = (table: string): string => (dialect.locks ? quote(table) : `main.${quote(table)}`);
+  const listed = (some: Iterable<Identifier>): string => JSON.stringify([...some]);
+  const tables = [...Map.groupBy(plan.rows, ({ type }) => type.table).values()].flatMap((changes): Replacement[] => {
+    const type = changes[0]?.type;
+    if (!type) return [];
+    const { columns, position } = session.tables.of(type);
+    const values: SqlValue[] = [];
+    const names = [type.identifier.column, ...columns.map(({ name }) => name)];
+    const identifier = quote(type.identifier.column);
+    const isListed = oneOf(identifier, type, dialect);
+    const unread = changes.filter(({ kind, before }) => kind === 'update' && before === undefined);
+    const selected = names.map((name) => {
+      const unlinked = unread.filter(({ set }) => set.keys().next().value === name);
+      if (unlinked.length === 0) return quote(name);
+      values.push(listed(unlinked.flatMap(({ rows }) => rows.map((row) => numberOf(row, created)))));
+      return `case when ${isListed} then null else ${quote(name)} end as ${quote(name)}`;
+    });
+    const written = [...netUpdates(changes), ...changes.filter(({ kind }) => kind === 'insert')];
+    const replaced = new Set(
+      [...written, ...changes.filter(({ kind }) => kind === 'delete')].flatMap(({ rows }) =>
+        rows.map((row) => numberOf(row, created)),
+      ),
+    );
+    const kept = [...(shown.get(type.table) ?? [])].filter((one) => !replaced.has(one));
+    const planned = written.map(({ rows: [row = 0], set, before = [] }) => [
+      numberOf(row, created),
+      ...names
+        .slice(1)
+        .map((name) =>
+          boundTo(set.get(name) ?? (set.has(name) ? null : (before[position.get(name) ?? -1] ?? null)), created),
+        ),
+    ]);
+    values.push(listed(kept), rowsJson(planned));
+    const rows = rowsOf([columnTypeOf(type, dialect), ...columns.map((column) => columnSql(column, dialect))], dialect);
+    const sql = `select ${selected.join(', ')} from ${stored(type.table)} where ${isListed} union all ${rows}`;
+    return [{ table: type.table, sql, values }];
+  });
+  const joins = [...Map.groupBy(plan.pairs, ({ table }) => table)].map(([join, pairs]): Replacement => {
+    const [left, right] = [quote(join.left.column), quote(join.right.column)];
+    const all = pairs.map((pair) => [numberOf(pair.left, created), numberOf(pair.right, created)]);
+    const [ofLeft, ofRight] = [join.left, join.right].map(({ type }) => listed(shown.get(type.table) ?? []));
+    const values = [JSON.stringify(all), ofLeft ?? '', ofRight ?? ''];
+    const sides = [join.left, join.right].map(({ type }) => type);
+    const kept = `not (${dialect.oneOfPairs(typed(left, join.left.type, dialect), typed(right, join.right.type, dialect))}) and ${oneOf(left, join.left.type, dialect)} and ${oneOf(right, join.right.type, dialect)}`;
+    const rows = rowsOf(
+      sides.map((type) => columnTypeOf(type, dialect)),
+      dialect,
+    );
+    const sql = `select ${left}, ${right} from ${stored(join.name)} where ${kept} union all ${rows}`;
+    return {
+      table: join.name,
+      sql,
+      values: [...values, rowsJson(all.filter((_, index) => pairs[index]?.kind === 'add'))],
+    };
+  });
+  return [...tables, ...joins];
+}
+
+const typed = (column: string, { identifier }: RecordType, { name }: Dialect): TypedColumn => [
+  column,
+  identifierSql(identifier, name),
+];
+
+const oneOf = (column: string, type: RecordType, dialect: Dialect): string =>
+  dialect.oneOf(...typed(column, type, dialect));
+
+const rowsOf = (types: readonly string[], { rowsOfJson }: Dialect): string =>
+  rowsOfJson?.(types.map((type, index) => ({ name: `c${index}`, type }))) ??
+  `select ${types.map((type, index) => `cast(value ->> '$.c${index}' as ${type})`).join(', ')} from json_each(?)`;
