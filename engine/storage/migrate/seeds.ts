@@ -163,7 +163,8 @@ export async function insertSeeds(model: Model, writer: Writer, driver: Driver, 
     try {
       await insert(writer, { type, items: newItems(bodies) });
     } catch (error) {
-      throw error instanceof Problem ? new SeedRefused(reasonsOf(error, type, identifiers)) : error;
+      const isOfSeeds = error instanceof Problem && error.status < 500;
+      throw isOfSeeds ? new SeedRefused(reasonsOf(error, type, identifiers)) : error;
     }
     for (const identifier of identifiers) await writer.run(METADATA.addSeed, [identifier, type.name]);
   }

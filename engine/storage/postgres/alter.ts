@@ -29,7 +29,6 @@ class TableAlterer {
   readonly #alteration: TableAlteration;
   readonly #dialect: Dialect;
   readonly #table: string;
-  readonly #alter: string;
   readonly #columns: ReadonlyMap<string, NewColumn>;
   /** Tasks that several edits would make, by their subject. */
   readonly #handled = new Set<string>();
@@ -38,7 +37,6 @@ class TableAlterer {
   constructor(alteration: TableAlteration, dialect: Dialect) {
     const { table, columns } = alteration;
     [this.#alteration, this.#dialect, this.#table] = [alteration, dialect, table];
-    this.#alter = `alter table ${quote(table)}`;
     this.#columns = new Map(columns.map((source) => [source.column.name, this.#columnUntilSwitch(source)]));
   }
 
@@ -54,6 +52,9 @@ class TableAlterer {
   }
 
   readonly #taskOf = (kind: Task['kind'], sql: string): Task => ({ kind, table: this.#table, sql });
+
+  readonly #altering = (kind: Task['kind'], words: string): Task =>
+    this.#taskOf(kind, `alter table ${quote(this.#table)} ${words}`);
 
   #columnUntilSwitch(source: ColumnSource): NewColumn {
     const { column, value, from, isRetyped } = source;
@@ -87,18 +88,21 @@ class TableAlterer {
     const isLinked = column.reference !== undefined && column.reference.onDelete !== was.onDelete;
     return [
       ...(isLimited ? [this.#withoutCheck(one.name), ...this.#checks(one)] : []),
-      ...(isLinked ? [this.#withoutLink(column), ...this.#links(column)] : []),
+      ...(isLinked
+        ? [this.#altering('define', `drop constraint ${this.#linkOf(column)}`), ...this.#links(column)]
+        : []),
       ...(was.nullable && !column.nullable ? this.#required(one) : []),
-      ...(!was.nullable && column.nullable ? [this.#alterColumn(column, 'drop not null')] : []),
+      ...(!was.nullable && column.nullable
+        ? [this.#altering('settle', `alter column ${quote(column.name)} drop not null`)]
+        : []),
       this.#changeDefault(column),
     ];
   }
 
-  readonly #alterColumn = ({ name }: Column, words: string): Task =>
-    this.#taskOf('settle', `${this.#alter} alter column ${quote(name)} ${words}`);
-
-  readonly #changeDefault = (column: Column): Task =>
-    this.#alterColumn(column, column.default === null ? 'drop default' : `set default ${literal(column.default)}`);
+  #changeDefault({ name, default: value }: Column): Task {
+    const words = value === null ? 'drop default' : `set default ${literal(value)}`;
+    return this.#altering('settle', `alter column ${quote(name)} ${words}`);
+  }
 
   /** Finds the check by its column: its name may have given way to another. */
   #withoutCheck(column: string): Task {
@@ -112,42 +116,37 @@ class TableAlterer {
     return this.#taskOf('define', sql);
   }
 
-  readonly #withoutLink = ({ name }: Column): Task =>
-    this.#taskOf('define', `${this.#alter} drop constraint ${quote(foreignKeyName(this.#table, name))}`);
-
-  /** With a check validated while clients write, SET NOT NULL skips its scan. */
-  #checked(condition: string): { readonly check: string; readonly tasks: readonly Task[] } {
+  /** With a check validated while clients write, SET NOT NULL skips its scan. `settled`: words that follow. */
+  #checked(condition: string, settled: (check: string) => readonly string[]): readonly Task[] {
     const check = quote(this.#hiddenName());
-    const tasks = [
-      this.#taskOf('check', `${this.#alter} add constraint ${check} ${condition} not valid`),
-      this.#taskOf('validate', `${this.#alter} validate constraint ${check}`),
+    return [
+      this.#altering('check', `add constraint ${check} ${condition} not valid`),
+      this.#altering('validate', `validate constraint ${check}`),
+      ...settled(check).map((words) => this.#altering('settle', words)),
     ];
-    return { check, tasks };
   }
 
-  #required({ name, column }: NewColumn): readonly Task[] {
-    const { check, tasks } = this.#checked(`check (${quote(name)} is not null)`);
-    return [
-      ...tasks,
-      this.#alterColumn(column, 'set not null'),
-      this.#taskOf('settle', `${this.#alter} drop constraint ${check}`),
-    ];
-  }
+  readonly #required = ({ name, column }: NewColumn): readonly Task[] =>
+    this.#checked(`check (${quote(name)} is not null)`, (check) => [
+      `alter column ${quote(column.name)} set not null`,
+      `drop constraint ${check}`,
+    ]);
 
   #checks({ name, column }: NewColumn): readonly Task[] {
     const limits = checkOf({ ...column, name }, this.#dialect.name, quote);
-    if (limits === '') return [];
-    const { check, tasks } = this.#checked(limits);
     const wanted = quote(generatedName(this.#table, column.name, 'check'));
-    return [...tasks, this.#taskOf('settle', `${this.#alter} rename constraint ${check} to ${wanted}`)];
+    return limits === '' ? [] : this.#checked(limits, (check) => [`rename constraint ${check} to ${wanted}`]);
   }
 
+  readonly #linkOf = ({ name }: Column): string => quote(foreignKeyName(this.#table, name));
+
   /** NOT VALID still checks later writes; earlier rows had the same key, or have none. */
-  #links({ name, reference }: Column): readonly Task[] {
+  #links(column: Column): readonly Task[] {
+    const { name, reference } = column;
     if (!reference) return [];
     return [
       this.#taskOf('link', `${addForeignKey(this.#table, name, reference, this.#dialect)} not valid`),
-      this.#taskOf('confirm', `${this.#alter} validate constraint ${quote(foreignKeyName(this.#table, name))}`),
+      this.#altering('confirm', `validate constraint ${this.#linkOf(column)}`),
     ];
   }
 
@@ -202,7 +201,7 @@ class TableAlterer {
   }
 
   readonly #droppedColumn = (name: string): Task => ({
-    ...this.#taskOf('define', `${this.#alter} drop column ${quote(name)}`),
+    ...this.#altering('define', `drop column ${quote(name)}`),
     drops: name,
   });
 

@@ -18,6 +18,7 @@ import {
   isStale,
   isUnanswered,
   silent,
+  translate,
 } from './errors.ts';
 import { POSITION } from './replicas.ts';
 import {
@@ -78,44 +79,38 @@ export class PostgresConnection {
   }
 
   execute(sql: string): Promise<Answered> {
-    return this.#isOver ? Promise.reject(lateStatement()) : this.#ask({ sql }, [], false);
+    return this.#ask({ sql }, [], false);
   }
 
   /** Runs the statements in one transaction and one round trip. */
-  queryAll(all: readonly BoundStatement[]): Promise<readonly Answered[]> {
-    return new Promise((resolve, reject) => {
-      const refuse = (error: unknown): void => reject(isUnanswered(error) ? outcomeUnknown(error) : error);
-      this.#send(all, true, undefined, resolve, refuse);
-    });
+  async queryAll(all: readonly BoundStatement[]): Promise<readonly Answered[]> {
+    try {
+      return await this.#send(all, true);
+    } catch (error) {
+      throw isUnanswered(error) ? outcomeUnknown(error) : error;
+    }
   }
 
-  #ask(statement: Statement, values: Values, named: boolean, onRow?: OnRow<Row>): Promise<Answered> {
-    return new Promise((resolve, reject) => {
-      const answer = (answers: readonly Answered[]): void => resolve(answers.at(-1) ?? NOTHING);
-      this.#send([{ statement, values }], named, onRow, answer, reject);
-    });
+  async #ask(statement: Statement, values: Values, named: boolean, onRow?: OnRow<Row>): Promise<Answered> {
+    const answers = await this.#send([{ statement, values }], named, onRow);
+    return answers.at(-1) ?? NOTHING;
   }
 
-  #send(
-    all: readonly BoundStatement[],
-    named: boolean,
-    onRow: OnRow<Row> | undefined,
-    resolve: (answers: readonly Answered[]) => void,
-    reject: (error: unknown) => void,
-  ): void {
-    const settle = (error: unknown, answers: readonly Answered[]): void => {
-      const reason: unknown = error === undefined ? undefined : this.#explained(error);
-      this.#running -= 1;
-      if (reason === undefined) resolve(answers);
-      else reject(reason);
-    };
+  #send(all: readonly BoundStatement[], named: boolean, onRow?: OnRow<Row>): Promise<readonly Answered[]> {
     this.#running += 1;
     // Corks the socket for a turn: each write to it costs more than most statements.
     const { stream } = this.#client.connection;
     stream.cork();
     process.nextTick(uncork, stream);
-    const isNamed = named && this.#options.prepared;
-    this.#client.query(new RowsQuery(all, isNamed, onRow, () => this.#cancel(), settle));
+    return new Promise((resolve, reject) => {
+      const settle = (error: unknown, answers: readonly Answered[]): void => {
+        if (error === undefined) resolve(answers);
+        else reject(this.#explained(error));
+        this.#running -= 1;
+      };
+      const isNamed = named && this.#options.prepared;
+      this.#client.query(new RowsQuery(all, isNamed, onRow, () => this.#cancel(), settle));
+    });
   }
 
   #cancel(): void {
@@ -131,7 +126,7 @@ export class PostgresConnection {
   #explained(error: unknown): unknown {
     if (isSilent(error)) this.#cancel();
     if (isConnectionLost(error) || isStale(error)) this.discard();
-    if (!isCancelled(error)) return error;
+    if (!isCancelled(error)) return translate(error);
     return this.#cancelling === undefined ? tooSlow(this.#options.timeout, error) : new CallerGone();
   }
 

@@ -16,7 +16,7 @@ import {
 import { literal } from '../dialect.ts';
 import { parseAddress, parseAddresses, type PostgresAddress } from './address.ts';
 import { postgresDialect } from './dialect.ts';
-import { connectFault, isFull, isRefusing, startFault, stateOf, TRANSACTION_POOLER, translate } from './errors.ts';
+import { connectFault, isFull, isRefusing, startFault, stateOf, TRANSACTION_POOLER } from './errors.ts';
 import { abandonMigration, define, finishMigration, migrate } from './migrate.ts';
 import { type Connections, createConnections, NO_LIMITS, READ_SETTINGS, requireSettings } from './pool.ts';
 import { IDENTITY, watchReplica } from './replicas.ts';
@@ -171,8 +171,6 @@ async function exclusively<T>(connections: Connections, work: () => Awaitable<T>
       await connection.execute(BEGIN);
       const { rows } = await connection.query(LOCK, [], undefined, false);
       if (rows[0]?.[0] === 't') return await work();
-    } catch (error) {
-      throw translate(error);
     } finally {
       await connection.execute('commit').catch(() => connection.discard());
       connection.release();

@@ -1,4 +1,4 @@
-/** Translates SQLSTATEs to problems. Other errors are bugs of the engine and pass unchanged. */
+/** Translates SQLSTATEs to problems, and classifies errors by their innermost cause. Other errors are bugs of the engine. */
 import { answerTooLong, innermost, Problem, NotYetThere, StartError } from '../../problem.ts';
 import { ConstraintError, type RulePlace } from '../driver.ts';
 import type { PostgresAddress } from './address.ts';
@@ -8,7 +8,7 @@ function textOf(
   error: unknown,
   key: 'code' | 'message' | 'routine' | 'detail' | 'where' | 'column' | 'constraint',
 ): string {
-  const value: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, key) : undefined;
+  const value: unknown = Reflect.get(Object(innermost(error)), key);
   return typeof value === 'string' ? value : '';
 }
 
@@ -122,11 +122,11 @@ export const isFull = (error: unknown): boolean => SERVER_FULL.test(`${codeOf(er
 
 /** Retrying is useless: the cause is no lock, limit or lost connection. */
 export function isFinal(error: unknown): boolean {
-  const state = sqlStateOf(innermost(error));
+  const state = sqlStateOf(error);
   return state !== '' && !/^(08|25|40|53|55|57|58)/.test(state);
 }
 
-export const isLockTimeout = (error: unknown): boolean => /^(55P03|57014)/.test(codeOf(innermost(error)));
+export const isLockTimeout = (error: unknown): boolean => /^(55P03|57014)/.test(codeOf(error));
 
 export const postgresReasonOf = (error: unknown): string => messageOf(error) || codeOf(error) || String(error);
 
@@ -135,11 +135,10 @@ const SAFE_CLASSES = /^(08|25|2B|3F|40|42|53|54|55|57|58)/;
 
 /** The database's message for operators, without record values. */
 export function stateOf(error: unknown): string {
-  const source = innermost(error);
-  const code = sqlStateOf(source);
-  if (code === '') return postgresReasonOf(source);
-  const detail = code.startsWith('2B') ? `: ${textOf(source, 'detail')}` : '';
-  return SAFE_CLASSES.test(code) ? `SQLSTATE ${code}: ${messageOf(source)}${detail}` : `SQLSTATE ${code}`;
+  const code = sqlStateOf(error);
+  if (code === '') return postgresReasonOf(innermost(error));
+  const detail = code.startsWith('2B') ? `: ${textOf(error, 'detail')}` : '';
+  return SAFE_CLASSES.test(code) ? `SQLSTATE ${code}: ${messageOf(error)}${detail}` : `SQLSTATE ${code}`;
 }
 
 const isNotYetThere = (error: unknown): boolean =>

@@ -15,7 +15,7 @@ import {
 import { type Task, taskKinds } from '../migrate/task.ts';
 import { METADATA } from '../tables.ts';
 import { postgresDialect } from './dialect.ts';
-import { hintOf, isFinal, isLockTimeout, stateOf, translate } from './errors.ts';
+import { hintOf, isFinal, isLockTimeout, stateOf } from './errors.ts';
 import type { Connections } from './pool.ts';
 import { autocommit, writeIn } from './transaction.ts';
 import {
@@ -191,7 +191,7 @@ async function outside(connections: Connections, sql: string, caller: Caller): P
     await connection.execute(sql);
   } catch (error) {
     connection.discard();
-    throw translate(error);
+    throw error;
   } finally {
     connection.release();
   }

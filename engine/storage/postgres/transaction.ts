@@ -21,15 +21,7 @@ import {
 } from '../driver.ts';
 import { outcomeUnknown, RefusedByOthers, unavailable } from '../unavailable.ts';
 import type { Answered, PostgresConnection } from './connection.ts';
-import {
-  isConnectionLost,
-  isDividedByZero,
-  isReadOnly,
-  isRepeatable,
-  isSilent,
-  postgresReasonOf,
-  translate,
-} from './errors.ts';
+import { isConnectionLost, isDividedByZero, isReadOnly, isRepeatable, isSilent, postgresReasonOf } from './errors.ts';
 import type { Connections } from './pool.ts';
 import {
   FETCH_CHARS,
@@ -90,19 +82,11 @@ export async function writeIn<T>(
   }
 }
 
-const isConstraint = (error: unknown): boolean => translate(error) instanceof ConstraintError;
-
-/** Throws errors that the work explains; the transaction can then only roll back. */
 const writerOf = (connection: PostgresConnection): Writer => ({
   ...readerOn(connection),
   run: async (statement, values) => {
-    try {
-      const { changes, rows } = await connection.query(statement, values);
-      return { changes, identifier: Number(rows[0]?.[0] ?? 0), rows };
-    } catch (error) {
-      const known = translate(error);
-      throw known instanceof ConstraintError || known instanceof RefusedByOthers ? known : error;
-    }
+    const { changes, rows } = await connection.query(statement, values);
+    return { changes, identifier: Number(rows[0]?.[0] ?? 0), rows };
   },
 });
 
@@ -112,7 +96,7 @@ async function committed(connection: PostgresConnection, revision: SqlValue | un
   } catch (error) {
     if (isConnectionLost(error)) throw outcomeUnknown(error);
     // Only third-party constraints are deferred.
-    throw isConstraint(error) ? new RefusedByOthers(postgresReasonOf(error), error) : error;
+    throw error instanceof ConstraintError ? new RefusedByOthers(postgresReasonOf(error), error) : error;
   }
   await connection.reportPosition();
 }
@@ -137,6 +121,8 @@ async function inTransaction<T>(
   }
 }
 
+const isOutcomeUnknown = (error: unknown): boolean => error instanceof Problem && error.code === 'outcome-unknown';
+
 async function repeating<T>(
   attempt: (connection: PostgresConnection) => Promise<T>,
   connections: Connections,
@@ -146,7 +132,7 @@ async function repeating<T>(
 
   function mayRepeat(error: unknown): boolean {
     // A retry would wait as long again for a silent server.
-    if (isSilent(error)) return false;
+    if (isSilent(error) || isOutcomeUnknown(error)) return false;
     // The next connection might reach a server that accepts writes.
     if (isConnectionLost(error) || isReadOnly(error)) return (lost += 1) <= MAX_CONNECTION_RETRIES;
     return (error instanceof Overtaken || isRepeatable(error)) && (conflicts += 1) <= MAX_CONFLICT_RETRIES;
@@ -163,7 +149,7 @@ async function repeating<T>(
       if (connection === undefined) throw error;
       if (isReadOnly(error)) void connections.renew();
       if (mayRepeat(error)) continue;
-      throw error instanceof Overtaken ? unavailable('busy', error) : translate(error);
+      throw error instanceof Overtaken ? unavailable('busy', error) : error;
     } finally {
       connection?.release();
     }
@@ -239,7 +225,7 @@ async function runBatch(
     await connection.reportPosition(writes.flatMap(({ caller }, index) => (rows[index] ? caller : [])));
     return rows;
   } catch (error) {
-    if (error instanceof Problem && error.code === 'outcome-unknown') throw error;
+    if (isOutcomeUnknown(error)) throw error;
     return [];
   } finally {
     connection.release();
@@ -248,13 +234,9 @@ async function runBatch(
 
 export async function openSnapshot(connections: Connections, caller: Caller): Promise<Snapshot> {
   const connection = await beginSnapshot(connections, caller);
-  const ask: PostgresConnection['query'] = (...asked) =>
-    connection.query(...asked).catch((error: unknown) => {
-      throw translate(error);
-    });
   return {
-    ...readerThrough(ask),
-    texts: (statement, values) => texts(ask, statement, values, caller),
+    ...readerOn(connection),
+    texts: (statement, values) => texts(connection, statement, values, caller),
     close: async () => {
       await end(connection);
       connection.release();
@@ -271,21 +253,21 @@ async function beginSnapshot(connections: Connections, caller: Caller): Promise<
       return connection;
     } catch (error) {
       connection.release();
-      if (attempt > 0) throw translate(error);
+      if (attempt > 0) throw error;
     }
   }
 }
 
 async function* texts(
-  ask: PostgresConnection['query'],
+  connection: PostgresConnection,
   { sql }: Statement,
   values: Values,
   caller: Caller,
 ): AsyncGenerator<readonly string[]> {
-  await ask({ sql: `declare records no scroll cursor for ${sql}` }, values, undefined, false);
+  await connection.query({ sql: `declare records no scroll cursor for ${sql}` }, values, undefined, false);
   let charged = 0;
   for (let wanted = FIRST_FETCH_ROWS; ;) {
-    const { rows } = await ask({ sql: `fetch ${wanted} from records` }, [], undefined, false);
+    const { rows } = await connection.query({ sql: `fetch ${wanted} from records` }, [], undefined, false);
     const some = rows.map(([text]) => String(text));
     const length = some.reduce((sum, text) => sum + text.length, 0);
     const isLast = some.length < wanted;
