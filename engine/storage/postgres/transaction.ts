@@ -59,7 +59,7 @@ export function readIn<T>(
 /** Rows are valid even if the COMMIT after reading fails. */
 const end = (connection: PostgresConnection): Promise<void> => connection.commit().catch(() => connection.discard());
 
-export async function writeIn<T>(
+export function writeIn<T>(
   connections: Connections,
   begin: string,
   work: (writer: Writer) => Awaitable<T>,
@@ -68,18 +68,9 @@ export async function writeIn<T>(
 ): Promise<T> {
   const opening = connections.opening(begin);
   const commit = (connection: PostgresConnection): Promise<void> => committed(connection, revision());
-  try {
-    return await repeating(
-      (connection) => inTransaction(connection, opening, () => work(writerOf(connection)), commit),
-      connections,
-      caller,
-    );
-  } catch (error) {
-    // The work has not identified the value, so the message cannot name it.
-    throw error instanceof ConstraintError && error.kind === 'too-long'
-      ? new Problem('invalid-body', 'A value is too long for an index of the database', { cause: error.cause })
-      : error;
-  }
+  const attempt = (connection: PostgresConnection): Promise<T> =>
+    inTransaction(connection, opening, () => work(writerOf(connection)), commit);
+  return repeating(attempt, connections, caller);
 }
 
 const writerOf = (connection: PostgresConnection): Writer => ({

@@ -3,7 +3,7 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep } from '../../json/json.ts';
 import { memoized } from '../../memo.ts';
 import { type Field, type Model, type RecordType, type Relation, uniqueIndexes } from '../../model/model.ts';
-import { type Fault, Problem, type ProblemCode, StartError } from '../../problem.ts';
+import { type Fault, Problem, StartError } from '../../problem.ts';
 import {
   type Column,
   columnOf,
@@ -15,7 +15,7 @@ import {
   type BulkColumn,
 } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
-import type { Awaitable, Driver, Statement, Values, Writer } from '../driver.ts';
+import { type Awaitable, ConstraintError, type Driver, type Statement, type Values, type Writer } from '../driver.ts';
 import { rowsInCircles } from '../migrate/change.ts';
 import { columnSql, IDEMPOTENCY_TABLE, METADATA, SEED_TABLE, tablesOf } from '../tables.ts';
 import { findHolder } from '../write/conflicts.ts';
@@ -53,23 +53,9 @@ export class LinesRefused extends Error {
   }
 }
 
-/** Codes with which the database may refuse a row. */
-const REFUSALS: ReadonlySet<ProblemCode> = new Set(['invalid-body', 'refused-by-database', 'unique-conflict']);
-
 /** Returns the number of lines after the head. If it throws, the database is unchanged. */
-export async function importLines(model: Model, driver: Driver, intake: Intake): Promise<number> {
-  let state: Import | undefined;
-  try {
-    return await driver.write((writer) => {
-      state = { model, dialect: driver.dialect, writer, intake, faults: [], current: undefined };
-      return importAll(state);
-    });
-  } catch (error) {
-    const line = state?.current;
-    if (line === undefined || !(error instanceof Problem) || !REFUSALS.has(error.code)) throw error;
-    throw new LinesRefused([{ line, fault: { pointer: '', code: error.code, message: error.message } }]);
-  }
-}
+export const importLines = (model: Model, { write, dialect }: Driver, intake: Intake): Promise<number> =>
+  write((writer) => importAll({ model, dialect, writer, intake, faults: [] }));
 
 interface Import {
   readonly model: Model;
@@ -77,8 +63,6 @@ interface Import {
   readonly writer: Writer;
   readonly intake: Intake;
   readonly faults: LineFault[];
-  /** The number of a line inserted alone, to which a database error refers. */
-  current: number | undefined;
 }
 
 async function importAll(state: Import): Promise<number> {
@@ -191,6 +175,14 @@ interface Row {
   readonly line: number;
 }
 
+const TOO_LONG = 'A value is too long for an index of the database';
+
+function refusalOf(error: unknown): Fault | undefined {
+  if (error instanceof Problem && error.status < 500) return { pointer: '', code: error.code, message: error.message };
+  const isTooLong = error instanceof ConstraintError && error.kind === 'too-long';
+  return isTooLong ? { pointer: '', code: 'too-long', message: TOO_LONG } : undefined;
+}
+
 /** Inserts rows in batches, each sent while the next one is read. */
 function createInserts(state: Import) {
   const { writer } = state;
@@ -199,10 +191,13 @@ function createInserts(state: Import) {
   let sent: Promise<void> = Promise.resolve();
 
   async function insert({ target, values, line }: Row): Promise<void> {
-    state.current = line;
-    const { changes } = await writer.run(target.one, values);
-    if (changes === 0) refuse(state, line, await target.conflict(values));
-    state.current = undefined;
+    try {
+      const { changes } = await writer.run(target.one, values);
+      if (changes === 0) refuse(state, line, await target.conflict(values));
+    } catch (error) {
+      const fault = refusalOf(error);
+      throw fault ? new LinesRefused([{ line, fault }]) : error;
+    }
   }
 
   /** Neither an error nor the number of changes names the row, so the rows are sent again one by one. */
