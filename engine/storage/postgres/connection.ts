@@ -43,9 +43,10 @@ interface ConnectionOptions {
   /** Milliseconds that a statement may run on the server; 0 means no limit. */
   readonly timeout: number;
   readonly positions: boolean;
-  /** Connections to close on release. */
-  readonly outdated: WeakSet<Client>;
 }
+
+/** Connections to close on release. */
+export const outdated = new WeakSet<Connection>();
 
 /** Sent with COMMIT: aborts the transaction if the tables have changed. */
 const UNCHANGED: Statement = {
@@ -62,7 +63,6 @@ export class PostgresConnection {
   readonly #stop: () => void;
   #running = 0;
   #isOver = false;
-  #isDiscarded = false;
   #cancelling: Promise<void> | undefined;
 
   constructor(client: PoolClient, caller: Caller, options: ConnectionOptions) {
@@ -120,7 +120,7 @@ export class PostgresConnection {
   async #requestCancel(): Promise<void> {
     // The server ignores a cancellation that arrives before its statement.
     if (await cancelStatement(this.#client)) setTimeout(() => this.#cancel(), POLL_INTERVAL_MS).unref();
-    else this.#isDiscarded = true;
+    else this.discard();
   }
 
   #explained(error: unknown): unknown {
@@ -153,19 +153,19 @@ export class PostgresConnection {
 
   async rollback(): Promise<void> {
     this.#isOver = true;
-    if (!this.#isDiscarded) await this.#ask({ sql: 'rollback' }, [], false).catch(() => this.discard());
+    if (!outdated.has(this.#client.connection))
+      await this.#ask({ sql: 'rollback' }, [], false).catch(() => this.discard());
   }
 
   discard(): void {
-    this.#isDiscarded = true;
+    outdated.add(this.#client.connection);
   }
 
   release(): void {
     this.#stop();
     const client = this.#client;
-    const isFull = (keptChars.get(client.connection) ?? 0) > MAX_KEPT_CHARS;
     // A late cancellation must not end the statement of another caller.
-    const release = (): void => client.release(this.#isDiscarded || isFull || this.#options.outdated.has(client));
+    const release = (): void => client.release(outdated.has(client.connection));
     if (this.#cancelling) void this.#cancelling.then(release);
     else release();
   }
@@ -302,7 +302,9 @@ class RowsQuery extends Query {
         connection.parse({ name, text, types: [] }, true);
         if (name !== '') {
           submittedNamedStatements[name] = text;
-          keptChars.set(connection, (keptChars.get(connection) ?? 0) + text.length);
+          const kept = (keptChars.get(connection) ?? 0) + text.length;
+          keptChars.set(connection, kept);
+          if (kept > MAX_KEPT_CHARS) outdated.add(connection);
         }
       }
       connection.bind({ statement: name, values: values.map(textOf) }, true);

@@ -6,7 +6,7 @@ import { StartError } from '../../problem.ts';
 import { literal } from '../dialect.ts';
 import type { DriverOptions, PoolUsage, Row, Statement } from '../driver.ts';
 import type { PostgresAddress } from './address.ts';
-import { endWhenSilent, PostgresConnection } from './connection.ts';
+import { endWhenSilent, outdated, PostgresConnection } from './connection.ts';
 import { connectFault, isFull, isRefusing } from './errors.ts';
 import {
   ACQUIRE_TIMEOUT_MS,
@@ -39,8 +39,7 @@ export function createConnections(
   onRefused: () => void,
 ) {
   const open = new Set<Client>();
-  const outdated = new WeakSet<Client>();
-  const options = { prepared, positions, timeout: limits.statement, outdated };
+  const options = { prepared, positions, timeout: limits.statement };
 
   class KnownClient extends Client {
     constructor(config?: ClientConfig) {
@@ -83,7 +82,7 @@ export function createConnections(
       for (let end = 0; ;) {
         try {
           const client = await pool.connect();
-          if (!outdated.has(client)) return new PostgresConnection(client, caller, options);
+          if (!outdated.has(client.connection)) return new PostgresConnection(client, caller, options);
           client.release(true);
         } catch (error) {
           if (isRefusing(error)) onRefused();
@@ -95,7 +94,7 @@ export function createConnections(
     },
     /** Replaces the open connections, whose server accepts no more writes or shuts down. */
     renew: async (): Promise<void> => {
-      for (const client of open) outdated.add(client);
+      for (const { connection } of open) outdated.add(connection);
       while (pool.idleCount > 0)
         await pool.connect().then(
           (client) => client.release(true),

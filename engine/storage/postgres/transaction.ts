@@ -148,6 +148,7 @@ async function repeating<T>(
 }
 
 interface SharedWrite {
+  readonly statement: Statement;
   readonly values: Values;
   readonly caller: Caller;
   readonly resolve: (row: Row | undefined | Promise<Row | undefined>) => void;
@@ -156,11 +157,11 @@ interface SharedWrite {
 
 /** Runs each write in one round trip; combinable writes of one turn share it, and its commit. */
 export function createSingleWriter(connections: Connections): NonNullable<Driver['writeSingle']> {
-  let gathered = new Map<Statement, SharedWrite[]>();
+  let gathered: SharedWrite[] = [];
 
   function send(): void {
-    const all = gathered;
-    gathered = new Map();
+    const all = Map.groupBy(gathered, ({ statement }) => statement);
+    gathered = [];
     for (const [statement, writes] of all)
       for (let at = 0; at < writes.length; at += MAX_BATCHED_WRITES)
         void sendBatch(statement, writes.slice(at, at + MAX_BATCHED_WRITES));
@@ -181,10 +182,8 @@ export function createSingleWriter(connections: Connections): NonNullable<Driver
     if (!statement.batched) return runSingle(connections, [...before, { statement, values }], caller);
     return new Promise((resolve, reject) => {
       // Bodies of one turn are parsed in sequence: wait for all.
-      if (gathered.size === 0) setImmediate(send);
-      const writes = gathered.get(statement) ?? [];
-      gathered.set(statement, writes);
-      writes.push({ values, caller, resolve, reject });
+      if (gathered.length === 0) setImmediate(send);
+      gathered.push({ statement, values, caller, resolve, reject });
     });
   };
 }

@@ -17,7 +17,7 @@ import {
 import type { Dialect } from '../dialect.ts';
 import { type Awaitable, ConstraintError, type Driver, type Statement, type Values, type Writer } from '../driver.ts';
 import { rowsInCircles } from '../migrate/change.ts';
-import { columnSql, IDEMPOTENCY_TABLE, METADATA, SEED_TABLE, tablesOf } from '../tables.ts';
+import { columnSql, IDEMPOTENCY_TABLE, METADATA, tablesOf } from '../tables.ts';
 import { findHolder } from '../write/conflicts.ts';
 import { createTables, rowsJson, type WriteTable } from '../write/tables.ts';
 import {
@@ -261,7 +261,7 @@ function createRows(model: Model, dialect: Dialect, writer: Writer) {
     code: 'taken',
     message: `This ${what} is in the file twice`,
   });
-  const seeds = createTarget(SEED_TABLE, [textColumn('type'), integer('identifier')], twice('seed'));
+  const seeds: Target = { one: METADATA.addSeed, many: undefined, conflict: twice('seed') };
   const keys = createTarget(IDEMPOTENCY_TABLE, KEY_COLUMNS, twice('key'));
   const pairs = new Map(
     model.joinTables.map(({ name, exportName, left, right }) => [
@@ -284,7 +284,7 @@ function createRows(model: Model, dialect: Dialect, writer: Writer) {
       const { identity, key, hash, created, status, identifiers } = line;
       return { target: keys, values: [identity, key, hash, created, status, JSON.stringify(identifiers)] };
     }
-    if ('seed' in line) return { target: seeds, values: [line.seed, line.identifier] };
+    if ('seed' in line) return { target: seeds, values: [line.identifier, line.seed] };
     const { target, columns } = recordsOf(known(model.types.get(line.type)));
     return { target, values: [line.identifier, ...columns.map((column) => valueOf(column, line, dialect, time))] };
   };
