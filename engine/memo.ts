@@ -8,8 +8,8 @@ export function memoized<K extends object, A extends readonly unknown[], T>(
 ): (key: K, ...always: A) => T {
   const known = new WeakMap<K, { readonly made: T }>();
   return (key, ...always) => {
-    const found = known.get(key);
-    if (found !== undefined) return found.made;
+    const entry = known.get(key);
+    if (entry !== undefined) return entry.made;
     const made = work(key, ...always);
     known.set(key, { made });
     return made;

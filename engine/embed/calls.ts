@@ -153,14 +153,14 @@ export async function serveCall(
 /** String([7]) is "7": refuses arrays as identifiers. */
 const identifierOf = (id: unknown): number => parseIdentifier(typeof id === 'object' ? kindOf(id) : String(id));
 
-async function whole(found: ListResult, caller: Caller): Promise<CallResult> {
-  if ('rows' in found) return { ...found, json: `[${found.rows.join(',')}]` };
+async function whole(result: ListResult, caller: Caller): Promise<CallResult> {
+  if ('rows' in result) return { ...result, json: `[${result.rows.join(',')}]` };
   const all: string[] = [];
-  for await (const rows of found.stream) {
+  for await (const rows of result.stream) {
     if (caller.signal.aborted) throw new CallerGone();
     for (const row of rows) all.push(row);
   }
-  return { json: `[${all.join(',')}]`, total: found.total };
+  return { json: `[${all.join(',')}]`, total: result.total };
 }
 
 export function typeOf({ types }: Model, name: string, rights = ALL_RIGHTS): RecordType {
@@ -323,9 +323,9 @@ export function collectionOf<R extends object>(
     const { json, tag } = await ask(name, call);
     if (json === undefined)
       throw new Problem('record-not-found', `This ${name} was done before, and its record is no longer there`);
-    const found = JSON.parse(json) as R;
-    if (tag !== undefined) TAGS.set(found, tag);
-    return found;
+    const shown = JSON.parse(json) as R;
+    if (tag !== undefined) TAGS.set(shown, tag);
+    return shown;
   };
   const several = async <T = R>(name: CallName, call: Call): Promise<CallResult & { readonly all: readonly T[] }> => {
     const result = await ask(name, call);

@@ -39,14 +39,14 @@ const JSON_CONTENT: HeaderMap = { 'Content-Type': JSON_TYPE };
 
 /** 200 with the body, or 304 if the client has this tag. */
 export function readAnswer(
-  given: Preconditions,
+  preconditions: Preconditions,
   body: Answer['body'],
   tag: string | undefined,
   headers: HeaderMap = JSON_CONTENT,
 ): Answer {
   if (tag === undefined) return { status: 200, headers, body };
-  if ((given.ifMatch ?? given.ifNoneMatch) !== undefined && isKnown(given, tag))
-    return { status: 304, headers: { ETag: asNamed(given.ifNoneMatch ?? '', tag) }, body: undefined };
+  if ((preconditions.ifMatch ?? preconditions.ifNoneMatch) !== undefined && isKnown(preconditions, tag))
+    return { status: 304, headers: { ETag: asNamed(preconditions.ifNoneMatch ?? '', tag) }, body: undefined };
   return { status: 200, headers: { ...headers, ETag: tag }, body };
 }
 
@@ -199,8 +199,8 @@ const SAFE_ID = /^[\w.:/+=-]{1,128}$/;
 function idOf({ headers }: IncomingMessage, response: ServerResponse): string {
   const known = response.getHeader('X-Request-Id');
   if (typeof known === 'string') return known;
-  const given = headers['x-request-id'];
-  return typeof given === 'string' && SAFE_ID.test(given) ? given : randomUUID();
+  const sent = headers['x-request-id'];
+  return typeof sent === 'string' && SAFE_ID.test(sent) ? sent : randomUUID();
 }
 
 /** Also sets the header, so that log entries match the response. */

@@ -131,8 +131,8 @@ function createServe(routesOf: RoutesOf, options: ServeOptions) {
     limit: RateLimit | undefined,
     watched: Watched | undefined,
   ): Promise<void> {
-    const given = request.headers['x-position']?.toString();
-    const position: Position = { last: given };
+    const seen = request.headers['x-position']?.toString();
+    const position: Position = { last: seen };
     const caller = new BudgetCaller(budget, position, new HttpClient(response, addressOf));
     let content: Promise<Content> | undefined;
     const readBody: Exchange['readBody'] = (accepted) => (content ??= readContent(request, caller, accepted));
@@ -146,7 +146,7 @@ function createServe(routesOf: RoutesOf, options: ServeOptions) {
     } catch (error) {
       if (!(error instanceof CallerGone)) answer = refusalOf(error, request, response, log, watched);
     }
-    if (position.last !== undefined && position.last !== given)
+    if (position.last !== undefined && position.last !== seen)
       answers.setHeaders(response, { 'X-Position': position.last });
     if (answer) await answers.send(request, response, answer, sending);
     caller.release();

@@ -278,8 +278,8 @@ export function readCsv(text: string, asked: RecordType, limits: BodyLimits, rig
   const names = namesIn(head.value, type, columns);
   for (const { line, cells } of rows) {
     if (cells.length !== names.length) {
-      const found = cells.length > most ? `more than ${most}` : cells.length;
-      const message = `The number of cells is ${found}, but that of the columns in the first line is ${names.length}`;
+      const count = cells.length > most ? `more than ${most}` : cells.length;
+      const message = `The number of cells is ${count}, but that of the columns in the first line is ${names.length}`;
       reader.refuse(line, 'invalid-csv', { pointer: '', code: 'invalid-csv', message });
       continue;
     }

@@ -43,7 +43,7 @@ async function* pieces(all: AsyncIterable<readonly string[]>, format: RowFormat)
 export type FrameList = (
   service: Service,
   exchange: Exchange,
-  found: { readonly query: ListQuery; readonly format: RowFormat; readonly result: ListResult },
+  page: { readonly query: ListQuery; readonly format: RowFormat; readonly result: ListResult },
 ) => { readonly headers: HeaderMap; readonly format?: RowFormat };
 
 /** The query string for a query's page at this offset. */

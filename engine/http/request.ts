@@ -170,8 +170,8 @@ export function writePreferences(header: PreferHeader, isLimited: boolean) {
   const value = ['minimal', 'representation'].find((one) => one === known.get('return'));
   const most = known.get('max-affected');
   if (isLimited && !/^\d{1,15}$/.test(most ?? '')) {
-    const given = most === undefined ? 'is missing' : `is "${shortened(most)}"`;
-    const message = `Prefer: max-affected=N must say how many records may be deleted or unlinked at most; it ${given}`;
+    const fault = most === undefined ? 'is missing' : `is "${shortened(most)}"`;
+    const message = `Prefer: max-affected=N must say how many records may be deleted or unlinked at most; it ${fault}`;
     throw inHeader('invalid-header', 'Prefer', most === undefined ? 'required' : 'invalid-value', message);
   }
   const limit = isLimited ? [`max-affected=${Number(most)}`] : [];
@@ -258,7 +258,7 @@ const tooSlow = (): Problem =>
  */
 function readBytes(request: IncomingMessage, limit: number, budget: Budget): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    let held: Buffer = NO_CONTENT;
+    let buffer: Buffer = NO_CONTENT;
     let size = 0;
     const settle = (outcome: () => void): void => {
       request.off('data', onData).off('end', onEnd).off('error', onGone).off('close', onGone);
@@ -269,16 +269,17 @@ function readBytes(request: IncomingMessage, limit: number, budget: Budget): Pro
     const onData = (chunk: Buffer): void => {
       const needed = size + chunk.length;
       if (needed > limit) return settle(() => reject(tooLarge(limit)));
-      if (needed > held.length) {
-        const larger = size === 0 ? chunk : Buffer.allocUnsafeSlow(Math.min(limit, Math.max(needed, 2 * held.length)));
-        share.grow(larger.length - held.length);
-        held.copy(larger);
-        held = larger;
+      if (needed > buffer.length) {
+        const larger =
+          size === 0 ? chunk : Buffer.allocUnsafeSlow(Math.min(limit, Math.max(needed, 2 * buffer.length)));
+        share.grow(larger.length - buffer.length);
+        buffer.copy(larger);
+        buffer = larger;
       }
-      if (size > 0) chunk.copy(held, size);
+      if (size > 0) chunk.copy(buffer, size);
       size = needed;
     };
-    const onEnd = (): void => settle(() => resolve(held.subarray(0, size)));
+    const onEnd = (): void => settle(() => resolve(buffer.subarray(0, size)));
     const onGone = (): void => settle(() => reject(new CallerGone()));
     request.on('data', onData).on('end', onEnd).on('error', onGone).on('close', onGone);
   });
@@ -304,9 +305,9 @@ function bodyTypeFault(given: string, accepted: readonly string[]): string | und
 
 /** Refuses a body of another media type, charset or encoding before reading it. */
 function requireBodyType({ method, headers }: IncomingMessage, accepted: readonly string[]): void {
-  const { 'content-type': given = '', 'content-encoding': encoding = 'identity' } = headers;
+  const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = headers;
   const code = 'unsupported-media-type';
-  const what = bodyTypeFault(given, accepted);
+  const what = bodyTypeFault(type, accepted);
   if (what !== undefined) {
     const message = `Content-Type ${what}; expected ${accepted.join(' or ')}, in UTF-8`;
     const expected = { [method === 'PATCH' ? 'Accept-Patch' : 'Accept']: accepted.join(', ') };

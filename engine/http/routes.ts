@@ -25,10 +25,10 @@ const SERVERS: Readonly<Record<OperationName, Server>> = {
   get: (service) => (exchange) => {
     const id = parseIdentifier(exchange.identifier);
     const query = service.queries.view(exchange.target.query);
-    const given = requests.preconditionsOf(exchange.request);
+    const preconditions = requests.preconditionsOf(exchange.request);
     const result = get(service, id, query, exchange.caller);
-    if (result instanceof Promise) return result.then(({ json, tag }) => readAnswer(given, json, tag));
-    return readAnswer(given, result.json, result.tag);
+    if (result instanceof Promise) return result.then(({ json, tag }) => readAnswer(preconditions, json, tag));
+    return readAnswer(preconditions, result.json, result.tag);
   },
   create: (service, entry) => writing(service, entry, service.queries.create, writes.create),
   upsert: (service, entry) => writing(service, entry, service.queries.upsert, writes.upsert),
@@ -72,10 +72,10 @@ function writing<Q>(
     // Clients of dialects cannot send entity tags.
     const ifMatch = service.translate && kind === 'item' ? '*' : undefined;
     const all = { ...preconditions, ifMatch: preconditions.ifMatch ?? ifMatch };
-    const given = { id, query, body, caller, once, minimal, maxAffected, preconditions: all };
+    const args = { id, query, body, caller, once, minimal, maxAffected, preconditions: all };
     const result = await (body.reworded
-      ? reworded(() => operation(service, given), body.reworded)
-      : operation(service, given));
+      ? reworded(() => operation(service, args), body.reworded)
+      : operation(service, args));
     return writeAnswer(result, target.base + path, applied);
   };
 }
@@ -197,14 +197,14 @@ export function findRoute(all: RoutesByRoot, target: Target): { readonly route: 
   const { root } = routes;
   if (!path.startsWith(root)) throw pathProblem(target, knownPaths(target, routes));
   const slash = path.indexOf('/', root.length);
-  const found = routes.get(unescaped(path.slice(root.length, slash < 0 ? undefined : slash)));
-  if (found !== undefined && slash < 0) return { route: found.collection, identifier: '' };
+  const routesOfType = routes.get(unescaped(path.slice(root.length, slash < 0 ? undefined : slash)));
+  if (routesOfType !== undefined && slash < 0) return { route: routesOfType.collection, identifier: '' };
   const last = slash < 0 ? '' : path.slice(slash + 1);
-  if (found === undefined || last === '' || last.includes('/')) throw unknownPath(target, routes);
+  if (routesOfType === undefined || last === '' || last.includes('/')) throw unknownPath(target, routes);
   const identifier = unescaped(last);
-  if (!identifier.startsWith('$')) return { route: found.item, identifier };
-  if (identifier !== SUMMARY || found.summary.offers.size === 0) throw unknownPath(target, routes);
-  return { route: found.summary, identifier: '' };
+  if (!identifier.startsWith('$')) return { route: routesOfType.item, identifier };
+  if (identifier !== SUMMARY || routesOfType.summary.offers.size === 0) throw unknownPath(target, routes);
+  return { route: routesOfType.summary, identifier: '' };
 }
 
 function unescaped(text: string): string {

@@ -258,8 +258,8 @@ class Tokenizer {
 
   #unexpected(expected: string): Problem {
     const next = this.#text.codePointAt(this.#at);
-    const found = next === undefined ? 'the text ends' : `found ${JSON.stringify(String.fromCodePoint(next))}`;
-    return this.#fault(`expected ${expected}, ${found}`, this.#at);
+    const actual = next === undefined ? 'the text ends' : `found ${JSON.stringify(String.fromCodePoint(next))}`;
+    return this.#fault(`expected ${expected}, ${actual}`, this.#at);
   }
 
   #fault(message: string, at: number): Problem {

@@ -130,8 +130,8 @@ export function itemOf(value: JsonObject, pointer: string, raw: Map<JsonObject, 
   return { body, pointer, tag };
 }
 
-export function tooManyItems(most: number, found: string): Problem {
-  const message = `${found}; at most ${most} are written at once. Send it in parts`;
+export function tooManyItems(most: number, cause: string): Problem {
+  const message = `${cause}; at most ${most} are written at once. Send it in parts`;
   return faultyRequest('batch-too-large', [{ pointer: '', code: 'batch-too-large', message }]);
 }
 

@@ -44,7 +44,7 @@ export interface WriteArguments<Q> {
   readonly maxAffected: number;
 }
 
-export type WriteOperation<Q> = (context: OperationContext, given: WriteArguments<Q>) => Promise<WriteResult>;
+export type WriteOperation<Q> = (context: OperationContext, args: WriteArguments<Q>) => Promise<WriteResult>;
 
 export interface WriteResult {
   readonly status: 200 | 201 | 204;
@@ -80,14 +80,14 @@ export function parseIdentifier(text: string): number {
 
 /** Throws `invalid-header`. `hashed`: the parts of the request that a retry must repeat. */
 export function onceOf(
-  given: string | undefined,
+  header: string | undefined,
   { author, idempotencyHours: hours }: Pick<OperationContext, 'author' | 'idempotencyHours'>,
   hashed: () => readonly (string | Buffer)[],
   name = 'Idempotency-Key',
 ): Once | undefined {
-  if (given === undefined) return undefined;
+  if (header === undefined) return undefined;
   // The draft standard quotes the key, most clients do not: accepts both.
-  const key = given.replace(/^"(.*)"$/, '$1');
+  const key = header.replace(/^"(.*)"$/, '$1');
   if (!/^[!-~]{1,255}$/.test(key)) {
     const message = `${name} must have 1 to 255 visible ASCII characters, such as a UUID`;
     throw faultyRequest('invalid-header', [{ header: 'Idempotency-Key', code: 'invalid-value', message }]);
@@ -118,9 +118,9 @@ const IF_MATCH = { header: 'If-Match' };
 const IF_NONE_MATCH = { header: 'If-None-Match' };
 
 /** Whether the client has this representation already. Throws if If-Match names another. */
-export function isKnown(given: Preconditions, tag: string): boolean {
-  requireMatch(expectedBy(given), tag);
-  return isNamed(given.ifNoneMatch, tag);
+export function isKnown(preconditions: Preconditions, tag: string): boolean {
+  requireMatch(expectedBy(preconditions), tag);
+  return isNamed(preconditions.ifNoneMatch, tag);
 }
 
 const MATCHABLE = /^(?:\s*\*\s*|[\s,]*(?:(?:W\/)?"[^"]*"(?:[\s,]+|$))+)$/;
@@ -133,9 +133,9 @@ function expectedBy({ ifMatch, name = IF_MATCH.header }: Preconditions): string 
 }
 
 /** The condition that the store checks inside the transaction of a write. */
-export function preconditionOf(given: Preconditions, mode: Mode): Precondition | undefined {
-  const { ifNoneMatch: known, name = IF_MATCH.header } = given;
-  const expected = mode === 'off' ? undefined : expectedBy(given);
+export function preconditionOf(preconditions: Preconditions, mode: Mode): Precondition | undefined {
+  const { ifNoneMatch: known, name = IF_MATCH.header } = preconditions;
+  const expected = mode === 'off' ? undefined : expectedBy(preconditions);
   // `*` allows only creates, which need no If-Match.
   const onlyCreates = known !== undefined && isAny(known);
   if (expected === undefined && mode === 'required' && !onlyCreates)
@@ -156,8 +156,8 @@ export function preconditionOf(given: Preconditions, mode: Mode): Precondition |
 }
 
 /** Refuses If-Match for a record not yet created. */
-export function refuseIfMatch(given: Preconditions, mode: Mode): void {
-  const expected = mode === 'off' ? undefined : expectedBy(given);
+export function refuseIfMatch(preconditions: Preconditions, mode: Mode): void {
+  const expected = mode === 'off' ? undefined : expectedBy(preconditions);
   if (expected === undefined || isAny(expected)) return;
   throw preconditionFailed(IF_MATCH, 'A new record does not have an entity tag yet; leave If-Match out');
 }
@@ -169,8 +169,8 @@ export function refuseAnyMatch({ ifMatch }: Preconditions, mode: Mode): void {
 }
 
 export function refusePreconditions({ ifMatch, ifNoneMatch }: Preconditions, mode: Mode, cure: string): void {
-  const given = { 'If-Match': mode === 'off' ? undefined : ifMatch, 'If-None-Match': ifNoneMatch };
-  const errors = Object.entries(given).flatMap(([header, value]) => {
+  const sent = { 'If-Match': mode === 'off' ? undefined : ifMatch, 'If-None-Match': ifNoneMatch };
+  const errors = Object.entries(sent).flatMap(([header, value]) => {
     if (value === undefined) return [];
     const message = `${header} is about one record, and this request about several; ${cure}`;
     return [{ header, code: 'not-for-several', message }];

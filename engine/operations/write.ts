@@ -15,27 +15,27 @@ import * as conditions from './operation.ts';
 /** Runs the write, only once per idempotency key; dry runs and faulty bodies ignore the key. */
 async function done<R extends Pick<WriteRequest, 'dryRun'> & Partial<Pick<WriteRequest, 'faults'>>, W>(
   { type }: OperationContext,
-  given: WriteArguments<unknown>,
+  args: WriteArguments<unknown>,
   request: R,
   write: (request: R) => Promise<W>,
   writeOnce: DoneOnce<R, W>,
   answer: (written: W) => WriteResult,
 ): Promise<WriteResult> {
   const { dryRun = false, faults = [] } = request;
-  if (given.once === undefined || dryRun || faults.length > 0) return answer(await write(request));
-  return writeOnce(request, given.once, answer, (retried) => resultOf(type, given, retried));
+  if (args.once === undefined || dryRun || faults.length > 0) return answer(await write(request));
+  return writeOnce(request, args.once, answer, (retried) => resultOf(type, args, retried));
 }
 
 function recordsResult(
   type: RecordType,
-  given: WriteArguments<unknown>,
+  args: WriteArguments<unknown>,
   { records, effects }: WrittenRecords,
   isNew: boolean,
 ): WriteResult {
-  const status = isNew ? 201 : given.minimal ? 204 : 200;
+  const status = isNew ? 201 : args.minimal ? 204 : 200;
   const identifiers = records.map(({ identifier }) => identifier);
   const bodies = records.map(({ body }) => body);
-  return { ...resultOf(type, given, { status, identifiers, bodies }), effects };
+  return { ...resultOf(type, args, { status, identifiers, bodies }), effects };
 }
 
 /** `bodies`: the records that still exist, as they are now, even for a retry. */
@@ -84,26 +84,26 @@ const asksStored = ({ checks, fields, relations }: RecordType, body: JsonObject)
 /** Creates or updates the records of a body. `known`: the faults of their identifiers and tags. */
 async function writeItems(
   context: OperationContext,
-  given: WriteArguments<WriteQuery>,
+  args: WriteArguments<WriteQuery>,
   verb: 'create' | 'update',
   items: readonly WriteItem[],
   known: readonly Fault[],
   how: { readonly mergePatch: boolean; readonly precondition?: (() => void) | undefined },
 ): Promise<WriteResult> {
   const { type, store, validators, author, rights } = context;
-  const { query, body, caller, minimal } = given;
+  const { query, body, caller, minimal } = args;
   const faults = faultsIn(context, validators[verb](query.view.variant), items, [...body.faults, ...known]);
   const unread = body.isArray && minimal;
   const request = { type, items, raw: body.raw, faults, ...query, ...how, unread, author, rights, caller };
-  const answer = (written: WrittenRecords): WriteResult => recordsResult(type, given, written, verb === 'create');
-  return done(context, given, request, store[verb], store.once[verb], answer);
+  const answer = (written: WrittenRecords): WriteResult => recordsResult(type, args, written, verb === 'create');
+  return done(context, args, request, store[verb], store.once[verb], answer);
 }
 
 /** Creates one record or several, with nested records. */
-export const create: WriteOperation<WriteQuery | UpsertQuery> = async (context, given) => {
+export const create: WriteOperation<WriteQuery | UpsertQuery> = async (context, args) => {
   const { preconditions: mode } = context.type;
-  const { preconditions, body, query } = given;
-  if ('unique' in query) return upsert(context, { ...given, query });
+  const { preconditions, body, query } = args;
+  if ('unique' in query) return upsert(context, { ...args, query });
   if (body.isArray)
     conditions.refusePreconditions(preconditions, mode, 'new records have no entity tags yet: leave it out');
   const message = `"${ITEM_TAG}" is the tag of a record that is to be changed, and this one is to be made: leave it out`;
@@ -111,16 +111,16 @@ export const create: WriteOperation<WriteQuery | UpsertQuery> = async (context, 
   const known = tagged.map(({ pointer }) => ({ pointer: conditions.tagAt(pointer), code: 'reserved-key', message }));
   const precondition = body.isArray ? undefined : () => conditions.refuseIfMatch(preconditions, mode);
   const items = body.records.map((record) => ({ ...record, identifier: undefined }));
-  return writeItems(context, given, 'create', items, known, { mergePatch: false, precondition });
+  return writeItems(context, args, 'create', items, known, { mergePatch: false, precondition });
 };
 
 const updating =
   (mergePatch: boolean): WriteOperation<WriteQuery> =>
-  async (context, given) => {
-    const { id: identifier, preconditions, body } = given;
+  async (context, args) => {
+    const { id: identifier, preconditions, body } = args;
     const precondition = conditions.preconditionOf(preconditions, context.type.preconditions);
     const items = body.records.map((record) => ({ ...record, identifier, precondition }));
-    return writeItems(context, given, 'update', items, [], { mergePatch });
+    return writeItems(context, args, 'update', items, [], { mergePatch });
   };
 
 /** Omitted keys keep their values. */
@@ -132,17 +132,17 @@ export const patch = updating(true);
 const OWN_TAGS = `send the tag of each record as its "${ITEM_TAG}"`;
 
 /** Each item contains its record's identifier, and optionally the required tag. */
-export const updateMany: WriteOperation<WriteQuery> = async (context, given) => {
+export const updateMany: WriteOperation<WriteQuery> = async (context, args) => {
   const { type } = context;
-  const { records } = given.body;
-  conditions.refusePreconditions(given.preconditions, type.preconditions, OWN_TAGS);
+  const { records } = args.body;
+  conditions.refusePreconditions(args.preconditions, type.preconditions, OWN_TAGS);
   const items = records.map((record) => ({
     ...record,
     identifier: identifierIn(record.body, type),
     precondition: conditions.preconditionOfItem(record, type.preconditions),
   }));
   const known = records.flatMap((record) => misnamedIn(type, record));
-  return writeItems(context, given, 'update', items, known, { mergePatch: true });
+  return writeItems(context, args, 'update', items, known, { mergePatch: true });
 };
 
 function misnamedIn(type: RecordType, record: ParsedRecord): readonly Fault[] {
@@ -158,12 +158,12 @@ function misnamedIn(type: RecordType, record: ParsedRecord): readonly Fault[] {
 }
 
 /** Returns the deleted record, without a tag. */
-export const deleteOne: WriteOperation<WriteQuery> = async (context, given) => {
+export const deleteOne: WriteOperation<WriteQuery> = async (context, args) => {
   const { type, store, author, rights } = context;
-  const { id: identifier, query, preconditions, caller, minimal } = given;
+  const { id: identifier, query, preconditions, caller, minimal } = args;
   const precondition = conditions.preconditionOf(preconditions, type.preconditions);
   const request = { type, identifier, ...query, author, rights, caller, precondition };
-  return done(context, given, request, store.delete, store.once.delete, ({ body, effects }) => ({
+  return done(context, args, request, store.delete, store.once.delete, ({ body, effects }) => ({
     status: minimal ? 204 : 200,
     json: minimal ? undefined : body,
     effects,
@@ -171,13 +171,13 @@ export const deleteOne: WriteOperation<WriteQuery> = async (context, given) => {
 };
 
 /** Deletes all records that match the filters, or none if they exceed `most`. */
-export const deleteFound: WriteOperation<DeleteQuery> = async (context, given) => {
+export const deleteFound: WriteOperation<DeleteQuery> = async (context, args) => {
   const { type, store, author, rights } = context;
-  const { query, preconditions, caller, minimal, maxAffected: most } = given;
+  const { query, preconditions, caller, minimal, maxAffected: most } = args;
   const cure = 'a collection has no entity tag to compare: leave it out';
   conditions.refusePreconditions(preconditions, type.preconditions, cure);
   const request = { ...query, most, author, rights, caller };
-  return done(context, given, request, store.deleteFound, store.once.deleteFound, ({ deleted, affected, effects }) => ({
+  return done(context, args, request, store.deleteFound, store.once.deleteFound, ({ deleted, affected, effects }) => ({
     status: minimal ? 204 : 200,
     json: minimal ? undefined : JSON.stringify({ deleted, affected }),
     effects,
@@ -185,10 +185,10 @@ export const deleteFound: WriteOperation<DeleteQuery> = async (context, given) =
 };
 
 /** Updates the record that has the unique values of a body, or creates it. */
-export const upsert: WriteOperation<UpsertQuery> = async (context, given) => {
+export const upsert: WriteOperation<UpsertQuery> = async (context, args) => {
   const { type, store, validators, author, rights } = context;
-  const { query, preconditions, caller, minimal } = given;
-  const { records, raw, isArray, faults } = given.body;
+  const { query, preconditions, caller, minimal } = args;
+  const { records, raw, isArray, faults } = args.body;
   const mode = type.preconditions;
   if (isArray) conditions.refusePreconditions(preconditions, mode, OWN_TAGS);
   const validate = validators.upsert(query.view.variant);
@@ -198,8 +198,8 @@ export const upsert: WriteOperation<UpsertQuery> = async (context, given) => {
   const shared = { type, raw, ...query, author, rights, caller };
   // Such values match no record: checks the body like that of a create, to report all of its faults.
   if (keyFaults.length > 0 && !isArray && !isHidden && faults.length === 0) {
-    const found = faultsIn(context, () => keyFaults, unknown);
-    await store.create({ ...shared, items: unknown, faults: found, mergePatch: false });
+    const faultsOfCreate = faultsIn(context, () => keyFaults, unknown);
+    await store.create({ ...shared, items: unknown, faults: faultsOfCreate, mergePatch: false });
   }
   if (keyFaults.length > 0) throw faultyRequest('invalid-body', keyFaults);
   const tags = isArray ? records.flatMap(conditions.wrongTag) : [];
@@ -221,14 +221,14 @@ export const upsert: WriteOperation<UpsertQuery> = async (context, given) => {
     unread: isArray && minimal,
   };
   const answer = (written: WrittenRecords & { readonly made: number }): WriteResult =>
-    recordsResult(type, given, written, !isArray && written.made > 0);
-  return done(context, given, request, store.upsert, store.once.upsert, answer);
+    recordsResult(type, args, written, !isArray && written.made > 0);
+  return done(context, args, request, store.upsert, store.once.upsert, answer);
 };
 
 /** Faults of a body without valid identifying values, else none. `known`: faults of items that are no objects. */
 function keyFaultsIn(
   type: RecordType,
-  found: readonly Fault[],
+  faults: readonly Fault[],
   { members }: UniqueMembers,
   items: readonly WriteItem[],
   known: readonly Fault[],
@@ -258,8 +258,8 @@ function keyFaultsIn(
     if (!member || !('link' in member)) return member !== undefined;
     return steps.length === 1 || (steps.length === 2 && steps[1] === member.target.identifier.name);
   };
-  const keyFaults = found.filter(isKey);
+  const keyFaults = faults.filter(isKey);
   if (missing.length + keyFaults.length === 0) return [];
   // In an array, records may exist already, so a key that only a create requires is no fault.
-  return inDocumentOrder([...missing, ...(items.length === 1 ? found : keyFaults)], documentOf(items));
+  return inDocumentOrder([...missing, ...(items.length === 1 ? faults : keyFaults)], documentOf(items));
 }

@@ -109,17 +109,17 @@ const isToOne = (chain: Chain): boolean => chain.every(({ toMany }) => !toMany);
 
 /** The shortest chains to each type reachable by relations. */
 function chainsFrom(from: RecordType): Chains {
-  const found = new Map<RecordType, readonly Chain[]>();
+  const chainsTo = new Map<RecordType, readonly Chain[]>();
   let chains: readonly Chain[] = [[]];
   for (let depth = 0; depth < MAX_INCLUDE_DEPTH; depth += 1) {
     const longer = chains.flatMap((chain) =>
       [...(chain.at(-1)?.target ?? from).relations.values()].map((relation) => [...chain, relation]),
     );
     const fresh = Map.groupBy(longer, (chain) => chain.at(-1)?.target ?? from);
-    for (const [type, some] of fresh) if (!found.has(type)) found.set(type, some);
+    for (const [type, some] of fresh) if (!chainsTo.has(type)) chainsTo.set(type, some);
     chains = [...fresh.values()].flatMap(([first]) => (first ? [first] : []));
   }
-  return found;
+  return chainsTo;
 }
 
 /** Lists and summaries that reach a type without a list. Summaries cannot group by `toMany` relations: these come last. */
