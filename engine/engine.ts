@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { isGuarded, openAccess, type Reports } from './access/access.ts';
 import { type Clients, createClients } from './clients.ts';
 import { Budget, createSlowReaders } from './edge/budget.ts';
-import { checkSchema } from './check.ts';
+import { checkSchema } from './validation/check-schema.ts';
 import { formatDiagnostics } from './descriptor/report.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import { contentReader, type ReadContent } from './http/request.ts';

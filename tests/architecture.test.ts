@@ -18,7 +18,7 @@ const RANKS: readonly (readonly string[])[] = [
   ['storage', 'validation', 'diff', 'describe'],
   ['operations', 'metrics.ts'],
   ['suite'],
-  ['check.ts', 'openapi'],
+  ['openapi'],
   ['access'],
   ['http'],
   ['clients.ts'],

@@ -6,7 +6,7 @@ import { errorText } from '../log.ts';
 import { Problem, reasonOf, StartError } from '../problem.ts';
 import { warningsAbout, readSettings, type Settings } from '../settings/settings.ts';
 import { ignoreSignals, printError, STOP_SIGNALS, workerNumber } from '../process.ts';
-import { checkSchema } from '../check.ts';
+import { checkSchema } from '../validation/check-schema.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
 import type { Diagnostic } from '../diagnostic.ts';
 import type { Model, RecordType } from '../model/model.ts';

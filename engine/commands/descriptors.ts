@@ -1,6 +1,6 @@
 /** `check`, `describe` and `diff` need no database. */
 import { stringify } from 'yaml';
-import { checkSchema } from '../check.ts';
+import { checkSchema } from '../validation/check-schema.ts';
 import { describeType, mermaidOf } from '../describe/describe.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
 import { type Change, compareModels } from '../diff/diff.ts';

@@ -1,7 +1,7 @@
 /** `init` sets up a project in the working directory, keeping existing files. `new TYPE` writes a descriptor. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { checkSchema } from '../check.ts';
+import { checkSchema } from '../validation/check-schema.ts';
 import { GRAMMAR_FILE } from '../descriptor/grammar.ts';
 import { findDescriptors, loadDescriptors, shownPath } from '../descriptor/load.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';

@@ -6,8 +6,16 @@ import { escapeStep, isObject } from '../json/json.ts';
 import { memoized } from '../memo.ts';
 import type { BodyRecord, Model, RecordType, Variant } from '../model/model.ts';
 import { type Fault, MAX_ERRORS } from '../problem.ts';
-import { createSchema, EXPECTED, LINK_ONLY, RECORD, sharedSchemas, updateSchema } from './body-schema.ts';
-import { errorsWithin, faultsOf } from './wording.ts';
+import {
+  createSchema,
+  errorsWithin,
+  EXPECTED,
+  faultsOf,
+  LINK_ONLY,
+  RECORD,
+  sharedSchemas,
+  updateSchema,
+} from './body-schema.ts';
 
 /** All faults of the records, in document order. `known`: earlier faults, which precede others at the same location. */
 export type Validator = (records: readonly BodyRecord[], known?: readonly Fault[]) => readonly Fault[];

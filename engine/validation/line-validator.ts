@@ -7,8 +7,7 @@ import type { Model, RecordType } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import type { Fault } from '../problem.ts';
 import { unmetBy } from '../query/operators.ts';
-import { EXPECTED, fieldSchema } from './body-schema.ts';
-import { faultsOf } from './wording.ts';
+import { EXPECTED, faultsOf, fieldSchema } from './body-schema.ts';
 
 type LineValidator = (line: JsonObject) => readonly Fault[];
 

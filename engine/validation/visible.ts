@@ -21,7 +21,7 @@ import {
 } from '../model/rights.ts';
 import { didYouMean } from '../names.ts';
 import { type Fault, faultyRequest } from '../problem.ts';
-import { unknownKey } from './wording.ts';
+import { unknownKey } from './body-schema.ts';
 
 interface Findings {
   readonly rights: Rights;

@@ -1,5 +1,5 @@
 /** `delete --chunked`: a large tree is removed in steps, beside a service, and nothing else is. */
-import { checkSchema } from '../../engine/check.ts';
+import { checkSchema } from '../../engine/validation/check-schema.ts';
 import type { Model, RecordType } from '../../engine/model/model.ts';
 import { databaseAt } from '../../engine/storage/open.ts';
 import { deleteTree } from '../../engine/commands/delete.ts';

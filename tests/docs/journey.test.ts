@@ -1,7 +1,7 @@
 /** All pages in one folder, one after the other: no page breaks the service of the next one. */
 import { cpSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { checkSchema } from '../../engine/check.ts';
+import { checkSchema } from '../../engine/validation/check-schema.ts';
 import { matching, Reader, stepsOf } from './page.ts';
 
 const START = ['first-type', 'two-types', 'express', 'package'].map((name) => `docs/start/${name}.md`);

@@ -1,5 +1,5 @@
 /** The service accepts exactly the bodies that the OpenAPI document describes. */
-import { checkSchema } from '../../engine/check.ts';
+import { checkSchema } from '../../engine/validation/check-schema.ts';
 import type { JsonObject } from '../../engine/json/json.ts';
 import { type RecordType, wholeBody } from '../../engine/model/model.ts';
 import { createDocument } from '../support/document.ts';

@@ -1,7 +1,7 @@
 /** The shipped descriptors and the running service against the published interface, which was typed in by hand. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { checkSchema } from '../../engine/check.ts';
+import { checkSchema } from '../../engine/validation/check-schema.ts';
 import { type Answer, ask as askAt } from '../support/ask.ts';
 import { startTestServer } from '../support/server.ts';
 import { describeStore, shippedFiles, shippedSchema } from '../support/shipped.ts';

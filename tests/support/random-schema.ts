@@ -2,7 +2,7 @@
 import { existsSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { checkSchema } from '../../engine/check.ts';
+import { checkSchema } from '../../engine/validation/check-schema.ts';
 import {
   type CheckDescriptor,
   type Descriptor,

@@ -1,5 +1,5 @@
 /** The plans of nested bodies, printed: a reviewer sees in these snapshots what a change of the write path does. */
-import { checkSchema } from '../../engine/check.ts';
+import { checkSchema } from '../../engine/validation/check-schema.ts';
 import { NO_CLIENT } from '../../engine/edge/caller.ts';
 import type { JsonObject } from '../../engine/json/json.ts';
 import type { Model, RecordType } from '../../engine/model/model.ts';

@@ -1,5 +1,9 @@
-/** Checks that each seed is valid as the body of a create request, and that all seeds together fit a new database. */
+/**
+ * Checks a schema directory: its descriptors, then by the validators of its Model that each seed is valid as the body of a
+ * create request, that all seeds together fit a new database, and that defaults meet the checks.
+ */
 import type { DescriptorFile } from '../descriptor/draft.ts';
+import { loadDescriptors } from '../descriptor/load.ts';
 import { inQuotes } from '../descriptor/report.ts';
 import { diagnose, type YamlPath } from '../descriptor/source.ts';
 import type { Diagnostic } from '../diagnostic.ts';
@@ -12,14 +16,34 @@ import {
   identifierIn,
   type Model,
   newItems,
+  referredFirst,
   type RecordType,
   type Relation,
   uniqueIndexes,
   type UniqueMembers,
 } from '../model/model.ts';
+import { resolveModel } from '../model/resolve.ts';
 import type { Fault } from '../problem.ts';
 import { unmetBy } from '../query/operators.ts';
-import { byRecord, type TypeValidators } from './compile.ts';
+import { byRecord, createValidators, type TypeValidators } from './compile.ts';
+
+/** Returns the Model, or every fault. */
+export function checkSchema(directory: string) {
+  const { files, diagnostics } = loadDescriptors(directory);
+  const model = resolveModel(files.map(({ descriptor }) => descriptor));
+  const validatorsOf = createValidators(model);
+  // Faulty relations make the order unknown.
+  const order = diagnostics.some(isError) ? [] : referredFirst(model.types.values());
+  const later = [...checkDefaults(files, model), ...checkSeeds(files, model, validatorsOf, order)];
+  // The first fault of a location is more specific.
+  const reported = new Set(diagnostics.filter(isError).map(locationOf));
+  const all = [...diagnostics, ...later.filter((one) => !reported.has(locationOf(one)))];
+  return { schema: all.some(isError) ? undefined : { model, validatorsOf }, diagnostics: all };
+}
+
+const locationOf = ({ file, line, column }: Diagnostic): string => `${file}:${line}:${column}`;
+
+const isError = ({ severity }: Diagnostic): boolean => severity === 'error';
 
 interface SeedNode {
   readonly file: DescriptorFile;
@@ -32,7 +56,7 @@ interface SeedNode {
   readonly links: Map<Relation, Identifier | null>;
 }
 
-export function checkSeeds(
+function checkSeeds(
   files: readonly DescriptorFile[],
   model: Model,
   validatorsOf: (type: RecordType) => TypeValidators,
@@ -177,7 +201,7 @@ function valueIn(member: UniqueMembers['members'][number], nodes: readonly SeedN
   return generated || given === null ? null : caseless ? foldedValue(given) : given;
 }
 
-export function checkDefaults(files: readonly DescriptorFile[], { types }: Model): readonly Diagnostic[] {
+function checkDefaults(files: readonly DescriptorFile[], { types }: Model): readonly Diagnostic[] {
   return files.flatMap((file) => {
     const type = types.get(file.descriptor.type);
     const unmet = new Set(type ? unmetBy(type, {}) : []);
