@@ -33,15 +33,21 @@ export function defineTable(type: RecordType, dialect: Dialect, name = type.tabl
   });
 }
 
-export function indexesOf(type: RecordType, { name: dialect }: Pick<Dialect, 'name'>): readonly TableIndex[] {
+/** `kept`: indexes that no descriptor names. */
+export function indexesOf(
+  type: RecordType,
+  { name: dialect }: Pick<Dialect, 'name'>,
+  kept: readonly TableIndex[] = [],
+): readonly TableIndex[] {
   const shared = { table: type.table, identifier: type.identifier.column };
   return [
     ...type.indexes.map(({ name, unique, members }) => ({
       ...shared,
       name,
       unique,
-      columns: members.map((member) => indexedColumn(member, dialect)),
+      columns: members.map((member) => indexedColumn(partOf(member), dialect)),
     })),
+    ...kept,
     ...type.references.map(({ column, unique }) => ({
       ...shared,
       name: generatedName(type.table, column, unique ? 'unique' : 'index'),
@@ -135,17 +141,21 @@ function defineLink(
 
 const plainColumn = (name: string): TableIndex['columns'][number] => ({ name, term: (quoted) => quoted });
 
-function indexedColumn(member: Field | Relation, dialect: Dialect['name']): TableIndex['columns'][number] {
-  if ('link' in member) {
-    if (member.link.at !== 'source') throw new Error(`"${member.name}" has no column to index`);
-    return plainColumn(member.link.reference.column);
-  }
-  if (member.folded !== undefined) return plainColumn(member.folded);
-  return { name: member.column, term: (quoted) => columnType(member, dialect).comparable(quoted) };
+/** The column of a field or of a foreign key in an index. */
+export function indexedColumn(part: Field | Reference, dialect: Dialect['name']): TableIndex['columns'][number] {
+  if (!('type' in part)) return plainColumn(part.column);
+  if (part.folded !== undefined) return plainColumn(part.folded);
+  return { name: part.column, term: (quoted) => columnType(part, dialect).comparable(quoted) };
+}
+
+function partOf(member: Field | Relation): Field | Reference {
+  if (!('link' in member)) return member;
+  if (member.link.at !== 'source') throw new Error(`"${member.name}" has no column to index`);
+  return member.link.reference;
 }
 
 export function indexed(member: Field | Relation, { name: dialect, quote }: Dialect): string {
-  const { name, term } = indexedColumn(member, dialect);
+  const { name, term } = indexedColumn(partOf(member), dialect);
   return term(quote(name));
 }
 

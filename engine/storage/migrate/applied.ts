@@ -99,17 +99,18 @@ export const nameKey = (name: string): string => name.toLowerCase();
 export const NO_MODEL: AppliedModel = { format: FORMAT, types: {}, joins: [] };
 
 export function appliedModel({ types, joinTables }: Model, dialect: Dialect): AppliedModel {
-  const model: AppliedModel = {
-    format: FORMAT,
-    types: Object.fromEntries([...types.values()].map((type) => [type.name, appliedType(type, dialect)])),
-    joins: joinTables.map((table) => appliedJoin(table, dialect)),
-  };
-  // Drops undefined members, as storing and reading does.
-  return JSON.parse(JSON.stringify(model)) as AppliedModel;
+  return asStored(
+    Object.fromEntries([...types.values()].map((type) => [type.name, appliedType(type, dialect)])),
+    joinTables.map((table) => appliedJoin(table, dialect)),
+  );
 }
 
-function appliedType(type: RecordType, dialect: Dialect): AppliedType {
-  const fields = [...type.fields.values()].map(
+/** Drops undefined members, as storing and reading does. */
+export const asStored = (types: AppliedModel['types'], joins: AppliedModel['joins']): AppliedModel =>
+  JSON.parse(JSON.stringify({ format: FORMAT, types, joins })) as AppliedModel;
+
+export function appliedType(type: RecordType, dialect: Dialect): AppliedType {
+  const fields = [...type.fields.values(), ...type.hidden].map(
     ({ name, constraints, column, nullable, default: value = null, folded, generated, ...field }) => {
       const isNowByDefault = field.isNowByDefault ? true : undefined;
       const kept = { type: field.type.name, constraints, column, nullable, default: value };
@@ -131,9 +132,17 @@ function appliedType(type: RecordType, dialect: Dialect): AppliedType {
   };
 }
 
-export function appliedReference(reference: Reference): AppliedReference {
+/** A foreign key that stays, though no descriptor names it any more, with the names of its former relations. */
+export interface KeptReference extends Reference {
+  readonly names: Pick<AppliedReference, 'belongsTo' | 'has'>;
+}
+
+export function appliedReference(reference: Reference | KeptReference): AppliedReference {
   const { column, target, onDelete, required, unique, relation } = reference;
-  const names = { belongsTo: relation?.name ?? null, has: otherSide(reference)?.name ?? null };
+  const names =
+    'names' in reference
+      ? reference.names
+      : { belongsTo: relation?.name ?? null, has: otherSide(reference)?.name ?? null };
   const acyclic = reference.acyclic ? true : undefined;
   return { column, target: target.name, onDelete, required, unique, acyclic, ...names };
 }
@@ -141,7 +150,7 @@ export function appliedReference(reference: Reference): AppliedReference {
 export const otherSide = (reference: Reference): Relation | undefined =>
   [...reference.target.relations.values()].find(({ link }) => link.at === 'target' && link.reference === reference);
 
-function appliedJoin(table: JoinTable, dialect: Dialect): AppliedJoin {
+export function appliedJoin(table: JoinTable, dialect: Dialect): AppliedJoin {
   const side = ({ column, type }: JoinTable['left']): AppliedSide => {
     const relation = [...type.relations.values()].find(
       ({ link }) => link.at === 'join' && link.table === table && link.sourceColumn === column,
@@ -152,7 +161,7 @@ function appliedJoin(table: JoinTable, dialect: Dialect): AppliedJoin {
   return { table: table.name, left: side(left), right: side(right), made: madeOf([joinIndex(table)], dialect) };
 }
 
-const madeOf = (indexes: readonly TableIndex[], dialect: Dialect): MadeIndexes =>
+export const madeOf = (indexes: readonly TableIndex[], dialect: Dialect): MadeIndexes =>
   Object.fromEntries(
     indexes.map((index) => [index.name, { unique: index.unique, sql: createIndex(index, dialect) }] as const),
   );

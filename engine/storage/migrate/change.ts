@@ -6,9 +6,10 @@ import { fieldTypes } from '../../field-types/registry.ts';
 import type { JsonObject, JsonValue } from '../../json/json.ts';
 import { readJson } from '../../json/tokenizer.ts';
 import { fieldsOf, sentence } from '../../model/checks.ts';
-import { type Field, OPEN_COLUMN, type Relation } from '../../model/model.ts';
-import { type Column, columnsOf, columnType, hasDefault } from '../columns.ts';
+import { type Field, OPEN_COLUMN, type RecordType, type Relation } from '../../model/model.ts';
+import { type Column, columnsOf, columnType, hasDefault, type TableIndex } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
+import { indexesOf } from '../tables.ts';
 import {
   type AppliedField,
   type AppliedReference,
@@ -16,7 +17,7 @@ import {
   appliedReference,
   identifierNameOf,
 } from './applied.ts';
-import type { NamedField, TypePair } from './compare.ts';
+import { fieldBefore, type NamedField, partAt, type TypePair } from './compare.ts';
 import type { ColumnSource, Edit, OtherColumn } from './task.ts';
 import {
   createStep,
@@ -27,13 +28,20 @@ import {
   type StepParts,
 } from './steps.ts';
 
-export interface TypeChange extends TypePair {
+/** What differs between a type and its table. */
+export interface TypeDiff extends TypePair {
   readonly dialect: Dialect;
+  readonly step: (code: StepCode, parts?: StepParts) => MigrationStep;
+}
+
+export interface TypeChange extends TypeDiff {
+  /** The type with the columns that stay, though no descriptor names them. */
+  readonly table: RecordType;
+  readonly tableIndexes: readonly TableIndex[];
   readonly others: readonly OtherColumn[];
   readonly fieldChanges: readonly FieldChange[];
   readonly referenceChanges: readonly ReferenceChange[];
   readonly openKeys: ColumnSource | undefined;
-  readonly step: (code: StepCode, parts?: StepParts) => MigrationStep;
 }
 
 interface FieldChange extends ColumnSource {
@@ -47,15 +55,26 @@ export interface ReferenceChange extends ColumnSource {
   readonly before: AppliedReference | undefined;
 }
 
-export function changeOf(pair: TypePair, dialect: Dialect, others: readonly OtherColumn[] = []): TypeChange {
-  const { type, before } = pair;
-  const fields = new Map(pair.fields.kept.map((one) => [one.after, one.before]));
-  const references = new Map(pair.references.kept.map((one) => [one.after, one.before]));
-  const columns = columnsOf(type, dialect.name);
+export const diffOf = (pair: TypePair, dialect: Dialect): TypeDiff => ({
+  ...pair,
+  dialect,
+  step: (code, parts) => createStep(code, pair.type.name, { rowsIn: pair.before.table, ...parts }),
+});
+
+export function changeOf(
+  diff: TypeDiff,
+  table: RecordType,
+  keptIndexes: readonly TableIndex[],
+  others: readonly OtherColumn[],
+): TypeChange {
+  const { before, dialect, fields, references, indexes } = diff;
+  const tableIndexes = indexesOf(table, dialect, keptIndexes);
+  const isDropped = ({ column }: { readonly column: string }): boolean => partAt(table, column) === undefined;
+  const columns = columnsOf(table, dialect.name);
   const fieldChanges = columns.flatMap((column): FieldChange | readonly [] => {
     const { field } = column;
     if (!field) return [];
-    const was = fields.get(field);
+    const was = fieldBefore(before, field.column);
     const value = valueOf(column, field, was, before.open, dialect);
     const beside = columns.find(({ folds }) => folds === field);
     const folded = beside && {
@@ -71,20 +90,26 @@ export function changeOf(pair: TypePair, dialect: Dialect, others: readonly Othe
   const referenceChanges = columns.flatMap((column): ReferenceChange | readonly [] => {
     const { reference } = column;
     if (!reference) return [];
-    const was = references.get(reference);
+    const was = before.references.find((one) => one.column === reference.column);
     const value = was ? dialect.quote(was.column) : dialect.literal(null);
     return { after: appliedReference(reference), column, before: was, value, from: was?.column };
   });
   const column = columns.find(({ name }) => name === OPEN_COLUMN);
   const from = before.open ? OPEN_COLUMN : undefined;
   return {
-    ...pair,
-    dialect,
+    ...diff,
+    fields: { ...fields, dropped: fields.dropped.filter(isDropped) },
+    references: { ...references, dropped: references.dropped.filter(isDropped) },
+    indexes: {
+      ...indexes,
+      dropped: indexes.dropped.filter(({ name }) => !keptIndexes.some((one) => one.name === name)),
+    },
+    table,
+    tableIndexes,
     others,
     fieldChanges,
     referenceChanges,
-    openKeys: column && { column, value: openKeysLeft(pair, dialect), from },
-    step: (code, parts) => createStep(code, type.name, { rowsIn: before.table, ...parts }),
+    openKeys: column && { column, value: openKeysLeft(diff), from },
   };
 }
 
@@ -131,7 +156,7 @@ function foldedValue(
   return before?.folded !== undefined && value === quote(before.column) ? quote(before.folded) : folded(value);
 }
 
-export function openKeysLeft({ before, fields: { added } }: TypePair, dialect: Dialect): string {
+export function openKeysLeft({ before, fields: { added }, dialect }: TypeDiff): string {
   if (!before.open) return dialect.literal('{}');
   const taken = added.map(({ name }) => name);
   return taken.length === 0 ? dialect.quote(OPEN_COLUMN) : dialect.withoutKeys(OPEN_COLUMN, taken);
@@ -143,7 +168,7 @@ export const rowsOf = (
   value = 'null',
 ): RowQuery => ({ sql: `select ${quote(identifier)} as identifier, ${value} as value from ${quote(table)}` });
 
-export const rowsWhere = ({ before, dialect }: TypeChange, condition: string, value?: string): RowQuery => ({
+export const rowsWhere = ({ before, dialect }: TypeDiff, condition: string, value?: string): RowQuery => ({
   sql: `${rowsOf(before, dialect, value).sql} where ${condition}`,
 });
 
@@ -191,7 +216,9 @@ export function rowsAlike({ before, dialect: { quote } }: TypeChange, values: re
 }
 
 export const fieldSteps = (change: TypeChange): readonly MigrationStep[] =>
-  change.fieldChanges.flatMap((one) => (one.before ? keptSteps(change, one, one.before) : [addedStep(change, one)]));
+  change.fieldChanges
+    .filter(({ field }) => !change.table.hidden.includes(field))
+    .flatMap((one) => (one.before ? keptSteps(change, one, one.before) : [addedStep(change, one)]));
 
 function keptSteps(change: TypeChange, one: FieldChange, before: NamedField): readonly MigrationStep[] {
   const { dialect } = change;
@@ -250,10 +277,10 @@ const writtenDefault = ({
 const droppedFolded = ({ folded }: AppliedField): readonly Edit[] =>
   folded === undefined ? [] : [{ kind: 'dropColumn', name: folded, isReference: false }];
 
-export const droppedFoldedStep = ({ step }: TypeChange, before: NamedField, name: string): MigrationStep =>
+export const droppedFoldedStep = ({ step }: TypeDiff, before: NamedField, name: string): MigrationStep =>
   step('drop-caseless', { name, edits: droppedFolded(before) });
 
-export function droppedFieldStep(change: TypeChange, field: NamedField): MigrationStep {
+export function droppedFieldStep(change: TypeDiff, field: NamedField): MigrationStep {
   const own: Edit = { kind: 'dropColumn', name: field.column, isReference: false };
   const rows = rowsWhere(change, `${change.dialect.quote(field.column)} is not null`);
   return change.step('drop-field', { name: field.name, edits: [own, ...droppedFolded(field)], rows });

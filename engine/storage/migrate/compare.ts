@@ -1,6 +1,9 @@
 /** Matches the parts of a Model, mapped to its tables, with the applied parts. */
+import { fieldTypes } from '../../field-types/registry.ts';
 import { type CheckRule, ruleKey, ruleOf } from '../../model/checks.ts';
 import type { Check, Field, Index, JoinTable, Model, RecordType, Reference, Relation } from '../../model/model.ts';
+import { resolveField } from '../../model/resolve.ts';
+import { StartError } from '../../problem.ts';
 import { columnOf } from '../columns.ts';
 import type {
   AppliedField,
@@ -71,6 +74,28 @@ export function compareType(type: RecordType, before: NamedType): TypePair {
   };
 }
 
+/** Whether a new record needs a value of the field. */
+export const isNeeded = (field: Pick<AppliedField, 'nullable' | 'default' | 'isNowByDefault'>): boolean =>
+  !field.nullable && field.default === null && field.isNowByDefault !== true;
+
+/** A field of which only the column is known, since no descriptor names it. */
+export function unnamedField({ name, type, ...before }: NamedField): Field {
+  if (!fieldTypes.has(type))
+    throw new StartError(
+      `The tables have "${name}" of type ${type}, which this version of the engine does not know. Nothing was changed.`,
+    );
+  const { constraints, column, nullable, folded, generated, isNowByDefault = false } = before;
+  return {
+    ...resolveField(name, { type, required: isNeeded(before), nullable, sensitive: true }),
+    constraints,
+    column,
+    folded,
+    generated,
+    isNowByDefault,
+    default: before.default ?? undefined,
+  };
+}
+
 const named = <T>(parts: Readonly<Record<string, T>>): readonly Named<T>[] =>
   Object.entries(parts).map(([name, part]) => ({ ...part, name }));
 
@@ -93,9 +118,16 @@ export const isLimiting = (type: RecordType, before: AppliedType, { unique, memb
     (column, at) => memberAt(type, column) ?? (before.fields[members[at] ?? '']?.default ?? null) !== null,
   );
 
-export const memberAt = ({ fields, references }: RecordType, column: string): Field | Relation | undefined =>
-  [...fields.values()].find((field) => field.column === column) ??
-  references.find((reference) => reference.column === column)?.relation;
+export const fieldBefore = ({ fields }: AppliedType, column: string): NamedField | undefined =>
+  named(fields).find((field) => field.column === column);
+
+export const partAt = ({ fields, hidden, references }: RecordType, column: string): Field | Reference | undefined =>
+  [...fields.values(), ...hidden, ...references].find((part) => part.column === column);
+
+export function memberAt(type: RecordType, column: string): Field | Relation | undefined {
+  const part = partAt(type, column);
+  return part && 'target' in part ? part.relation : part;
+}
 
 function match<A, B>(
   wanted: Iterable<A>,

@@ -195,12 +195,16 @@ function hasDefaultPlace(relation: Relation): boolean {
 const tableOf = ({ types }: AppliedModel, name: string): string | undefined => types[name]?.table;
 
 /** Adds a number to a name taken or wanted by another part. */
-function freeNames(taken: readonly string[], wanted: readonly string[] = []): (name: string) => string {
-  const [all, asked] = [new Set(taken.map(nameKey)), new Set(wanted.map(nameKey))];
+export function freeNames(
+  taken: Iterable<string>,
+  wanted: readonly string[] = [],
+  numbered = (name: string, count: number): string => generatedName(name, String(count)),
+): (name: string) => string {
+  const [all, asked] = [new Set([...taken].map(nameKey)), new Set(wanted.map(nameKey))];
   return (name) => {
     let found = name;
     for (let count = 2; all.has(nameKey(found)) || (found !== name && asked.has(nameKey(found))); count += 1)
-      found = generatedName(name, String(count));
+      found = numbered(name, count);
     all.add(nameKey(found));
     return found;
   };

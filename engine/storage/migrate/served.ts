@@ -6,8 +6,16 @@ import type { Field, Model, RecordType, Reference } from '../../model/model.ts';
 import { revised } from '../../model/resolve.ts';
 import { sidesOf } from '../tables.ts';
 import { type AppliedModel, type AppliedReference, identifierNameOf } from './applied.ts';
-import { columnsBefore, compare, isLimiting, memberAt, type NamedField, type TypePair } from './compare.ts';
-import { isNeeded, unnamedField } from './plan.ts';
+import {
+  columnsBefore,
+  compare,
+  isLimiting,
+  isNeeded,
+  memberAt,
+  type NamedField,
+  type TypePair,
+  unnamedField,
+} from './compare.ts';
 
 interface IncompatibleTable {
   readonly table: string;

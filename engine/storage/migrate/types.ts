@@ -15,6 +15,7 @@ import {
   rowsOf,
   rowsWhere,
   type TypeChange,
+  type TypeDiff,
   valueAfter,
 } from './change.ts';
 import {
@@ -23,6 +24,7 @@ import {
   joinOwner,
   joinOwnerBefore,
   memberAt,
+  partAt,
   type NamedIndex,
   type NamedType,
   referenceOwner,
@@ -49,28 +51,28 @@ export function droppedTypeStep({ name, table, identifier }: NamedType, dialect:
   return createStep('drop-type', name, { was: table, tasks, rows, rowsIn: table });
 }
 
-export function closeStep(change: TypeChange): MigrationStep {
+export function closeStep(change: TypeDiff): MigrationStep {
   const edits: readonly Edit[] = [{ kind: 'dropColumn', name: OPEN_COLUMN, isReference: false }];
-  const rows = rowsWhere(change, `cast(${openKeysLeft(change, change.dialect)} as text) <> '{}'`);
+  const rows = rowsWhere(change, `cast(${openKeysLeft(change)} as text) <> '{}'`);
   return change.step('close-type', { edits, rows });
 }
 
 export function typeSteps(
   change: TypeChange,
   knownRelations: ReadonlySet<string>,
-  isShown: (step: MigrationStep) => boolean,
+  isNamed: boolean,
 ): readonly MigrationStep[] {
-  const { type, before, step, fields, references, indexes, openKeys } = change;
+  const { type, table, before, step, fields, references, indexes, openKeys } = change;
   const [was, now] = [identifierNameOf(before), type.identifier.name];
   // Dropping a column drops its index without a separate step.
   const lost = indexes.dropped.filter(({ members }) =>
-    columnsBefore(before, members).every((column) => memberAt(type, column)),
+    columnsBefore(before, members).every((column) => partAt(table, column)),
   );
   const folded = indexes.kept.filter(
     ({ after, before: old }) => after.name !== old.name && after.members.some(isFolded),
   );
   const steps = [
-    ...(before.name === type.name ? [] : [step('rename-type', { was: before.name })]),
+    ...(before.name === type.name || !isNamed ? [] : [step('rename-type', { was: before.name })]),
     ...(was === now ? [] : [step('rename-identifier', { was, now })]),
     ...lost.map((index) => droppedIndexStep(change, index)),
     ...(openKeys && !before.open
@@ -78,7 +80,9 @@ export function typeSteps(
       : []),
     ...claimSteps(change, knownRelations),
     ...fieldSteps(change).map((one) => withDuplicates(one, change)),
-    ...change.referenceChanges.flatMap((one) => referenceSteps(change, one)),
+    ...change.referenceChanges
+      .filter(({ column }) => type.references.some((one) => one === column.reference))
+      .flatMap((one) => referenceSteps(change, one)),
     ...checkSteps(change),
     ...(before.open && !openKeys ? [closeStep(change)] : []),
     ...fields.dropped.map((field) => droppedFieldStep(change, field)),
@@ -87,7 +91,7 @@ export function typeSteps(
     // If case matters again, fewer values are equal: only rebuild the index, as its SQL changes.
     ...folded.map(({ after, before: replaced }) => addedIndexStep(change, after, replaced)),
   ];
-  return withTasks(change, withIndexes(change, steps.filter(isShown)));
+  return withTasks(change, withIndexes(change, steps));
 }
 
 /** Nulls that become a default may collide in a unique field. */
@@ -100,8 +104,7 @@ function withDuplicates(step: MigrationStep, change: TypeChange): MigrationStep 
 }
 
 function withIndexes(change: TypeChange, steps: readonly MigrationStep[]): readonly MigrationStep[] {
-  const { type, before, dialect } = change;
-  const wanted = indexesOf(type, dialect);
+  const { type, before, dialect, tableIndexes: wanted } = change;
   const sqlOf = new Map(wanted.map((index) => [index.name, createIndex(index, dialect)]));
   const handled = new Set(
     steps
@@ -125,10 +128,10 @@ function withIndexes(change: TypeChange, steps: readonly MigrationStep[]): reado
 }
 
 function withTasks(change: TypeChange, steps: readonly MigrationStep[]): readonly MigrationStep[] {
-  const { type, before, dialect, others, fieldChanges, referenceChanges, openKeys } = change;
+  const { table, tableIndexes, before, dialect, others, fieldChanges, referenceChanges, openKeys } = change;
   const { each, rebuild } = dialect.alterTable({
-    table: type.table,
-    identifier: type.identifier.column,
+    table: table.table,
+    identifier: table.identifier.column,
     edits: steps.flatMap(({ edits }) => edits),
     wasOpen: before.open,
     columns: [
@@ -137,8 +140,8 @@ function withTasks(change: TypeChange, steps: readonly MigrationStep[]): readonl
       ...referenceChanges,
       ...(openKeys ? [openKeys] : []),
     ],
-    create: (name) => defineTable(type, dialect, name),
-    indexes: indexesOf(type, dialect),
+    create: (name) => defineTable(table, dialect, name),
+    indexes: tableIndexes,
     others,
   });
   let at = 0;
@@ -148,7 +151,7 @@ function withTasks(change: TypeChange, steps: readonly MigrationStep[]): readonl
   }));
   return rebuild.length === 0
     ? compiled
-    : [...compiled, change.step('rebuild-table', { now: type.table, tasks: rebuild })];
+    : [...compiled, change.step('rebuild-table', { now: table.table, tasks: rebuild })];
 }
 
 function referenceSteps(change: TypeChange, { after, before, column }: ReferenceChange): readonly MigrationStep[] {
@@ -183,7 +186,7 @@ function referenceSteps(change: TypeChange, { after, before, column }: Reference
   return steps;
 }
 
-export const droppedReferenceStep = (change: TypeChange, before: AppliedReference): MigrationStep => {
+export const droppedReferenceStep = (change: TypeDiff, before: AppliedReference): MigrationStep => {
   const owner = referenceOwner(change.before.name, before);
   return createStep('drop-relation', owner.type, {
     name: owner.name,
@@ -220,11 +223,10 @@ export const renamedJoinSteps = ({ kept }: Comparison['joins']): readonly Migrat
   });
 
 export function droppedIndexStep(
-  { before, step, type: own }: TypeChange,
+  { type, before, step }: TypeDiff,
   { name, unique, members }: NamedIndex,
-  type: RecordType = own,
 ): MigrationStep {
-  const names = columnsBefore(before, members).map((column) => memberAt(type, column)?.name ?? column);
+  const names = columnsBefore(before, members).map((column, at) => memberAt(type, column)?.name ?? members[at] ?? '');
   return step(unique ? 'drop-unique' : 'drop-index', {
     name: names.join('+'),
     detail: names.map((one) => `"${one}"`).join(', '),
@@ -238,9 +240,9 @@ const described = ({ members }: Index): string =>
   members.map((member) => `"${member.name}"${isFolded(member) ? ' (whatever its case)' : ''}`).join(', ');
 
 function addedIndexStep(change: TypeChange, index: Index, replaced?: NamedIndex): MigrationStep {
-  const { type, dialect, step, fields, references } = change;
+  const { step, fields, references } = change;
   const { name, unique, members } = index;
-  const made = indexesOf(type, dialect).filter((one) => one.name === name);
+  const made = change.tableIndexes.filter((one) => one.name === name);
   const dropped: readonly Edit[] = replaced ? [{ kind: 'dropIndex', name: replaced.name }] : [];
   const added = step(unique ? 'add-unique' : 'add-index', {
     name: members.map((member) => member.name).join('+'),
