@@ -9,7 +9,7 @@ import type { Rights } from '../model/rights.ts';
 import { type Fault, faultyRequest, type Problem } from '../problem.ts';
 import type { TypeQueries } from '../query/resolve.ts';
 import type { Once, Precondition, Store, WriteEffect } from '../storage/store.ts';
-import { Outdated } from '../storage/unavailable.ts';
+import { Unavailable } from '../storage/unavailable.ts';
 import type { TypeValidators } from '../validation/compile.ts';
 import type { Body, BodyLimits } from './body.ts';
 
@@ -67,7 +67,7 @@ export function withCurrentModel<T>(work: () => T | Promise<T>): T | Promise<T> 
 }
 
 function retried<T>(error: unknown, work: () => T): T {
-  if (error instanceof Outdated) return work();
+  if (error instanceof Unavailable && error.reason === 'outdated') return work();
   throw error;
 }
 

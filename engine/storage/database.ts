@@ -21,8 +21,8 @@ import {
   type Snapshot,
   type Statement,
 } from './driver.ts';
-import { createOutages, type Purpose } from './outages.ts';
 import { createSchemaGuard, type SchemaObserver } from './schema-guard.ts';
+import { createOutages, type Purpose } from './unavailable.ts';
 
 export interface Database extends Driver {
   /** Sets the model to compare the tables with: the descriptors' model, with the names in the tables. */
@@ -47,18 +47,7 @@ const MAX_LAG_S = 5;
 export function createDatabase(driver: Driver, observer: DatabaseObserver = {}): Database {
   const admission = createAdmission(driver.slots, observer.onWait);
   const outages = createOutages(driver.address, observer.log, driver.causeOf);
-  /** `hasWritten`: a write that changes no row shows no more than a read. */
-  async function watched<T>(ask: () => Awaitable<T>, of?: Purpose, hasWritten?: (result: T) => boolean): Promise<T> {
-    const began = performance.now();
-    try {
-      const result = await ask();
-      if (outages.current) outages.succeeded(began, hasWritten?.(result) === false ? 'read' : of);
-      return result;
-    } catch (error) {
-      outages.failed(error, of);
-      throw error;
-    }
-  }
+  const { watched } = outages;
   const check = (): Promise<void> => watched(() => driver.read(guard.check, NO_CLIENT));
   const recheck = (): Promise<void> => check().catch(() => undefined);
   const guard = createSchemaGuard(driver, observer, recheck);
@@ -82,22 +71,10 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
   }
 
   return {
-    dialect: driver.dialect,
-    address: driver.address,
-    causeOf: driver.causeOf,
-    slots: driver.slots,
-    mostCounted: driver.mostCounted,
-    version: driver.version,
+    ...driver,
     ...createReading(parts),
     ...createWriting(parts),
     snapshot: createSnapshots(parts, admission.take),
-    define: driver.define,
-    exclusively: driver.exclusively,
-    existing: driver.existing,
-    migrate: driver.migrate,
-    finishMigration: driver.finishMigration,
-    abandonMigration: driver.abandonMigration,
-    dryRun: driver.dryRun,
     ping: () => watched(() => driver.ping()),
     watch: async (mapped) => {
       guard.watch(mapped);

@@ -11,7 +11,7 @@ import { columnsOf } from './columns.ts';
 import { type Awaitable, ConstraintError, type Driver, Overtaken, type Reader, type Statement } from './driver.ts';
 import { type AppliedModel, NO_MODEL, readAppliedModel } from './migrate/applied.ts';
 import { servedModel } from './migrate/served.ts';
-import { MissingObject, Outdated, unavailable } from './unavailable.ts';
+import { MissingObject, unavailable } from './unavailable.ts';
 
 export interface SchemaObserver {
   /** Called when the lists change: requests cannot use the `unusable` tables, and only read the `readOnly` ones. */
@@ -96,7 +96,7 @@ export function createSchemaGuard(
       isMissing ||= lacks && isSame;
       const isChanged = unusable.size + readOnly.size > 0;
       if (isSame || (isRefused && !isChanged)) throw error;
-      throw isChanged ? unavailable('changed', error) : new Outdated(error);
+      throw unavailable(isChanged ? 'changed' : 'outdated', error);
     },
     /** Sets the model to compare the tables with: the descriptors' model, with the names in the tables. */
     watch: (model: Model): void => void (mapped = model),

@@ -1,65 +1,70 @@
-/** Reasons why the database is unavailable: drivers translate their errors into these problems, and probes report them. */
-import { type Fault, Problem, type ProblemCode } from '../problem.ts';
-import type { RulePlace } from './driver.ts';
+/**
+ * Reasons why the database is unavailable: drivers translate their errors into these problems, and probes report them. The
+ * log tells when the database begins to fail as a whole, when what failed works again, and what requests wait for in vain.
+ */
+import type { Log } from '../log.ts';
+import { type Fault, innermost, Problem, type ProblemCode } from '../problem.ts';
+import type { Awaitable, RulePlace } from './driver.ts';
 import type { ModelNumbers } from './store.ts';
 
-const BUSY = 'The database is busy; try again';
-const reasons = {
-  busy: BUSY,
-  connections: BUSY,
-  locks: BUSY,
-  unreachable: 'The database cannot be reached; try again',
-  readOnly: 'The database takes no writes at the moment: it, or its disk, is read-only; try again',
-  broken: 'The database cannot use its disk; try again',
-  moved: 'The file of the database was moved, removed or replaced',
-  changed: 'Another version of the service changed the tables, and this one cannot use them; try again later',
-  cutOff: 'The search was cut off; try again',
-  crowded:
-    'Too many searches and long pages are waiting for the database; try again, or ask for what an index answers, or for shorter pages',
-  streaming: 'Too many whole lists are being read; try again, or ask for pages',
-  stopping: 'The service is stopping',
-} as const;
+interface ReasonKind {
+  /** What clients are told. */
+  readonly text: string;
+  /** Whether the database fails as a whole. */
+  readonly isOutage?: true;
+  /** What requests wait for in vain, while others are served; for the log. */
+  readonly shortage?: string;
+  /** In seconds. */
+  readonly retryAfter?: number;
+}
 
-const CHANGED_RETRY_AFTER_S = 5;
+const BUSY = 'The database is busy; try again';
+const CHANGED = {
+  text: 'Another version of the service changed the tables, and this one cannot use them; try again later',
+  retryAfter: 5,
+};
+const reasons = {
+  busy: { text: BUSY },
+  connections: { text: BUSY, shortage: 'the database server takes no more connections' },
+  locks: { text: BUSY, shortage: 'another transaction keeps rows or tables locked' },
+  unreachable: { text: 'The database cannot be reached; try again', isOutage: true },
+  readOnly: {
+    text: 'The database takes no writes at the moment: it, or its disk, is read-only; try again',
+    isOutage: true,
+  },
+  broken: { text: 'The database cannot use its disk; try again', isOutage: true },
+  moved: { text: 'The file of the database was moved, removed or replaced', isOutage: true },
+  changed: CHANGED,
+  /** The tables changed during a request. A retry may succeed, since any write was rolled back. */
+  outdated: CHANGED,
+  cutOff: { text: 'The search was cut off; try again', shortage: 'a search process ended before its search' },
+  lag: { text: BUSY, shortage: 'a replica lags behind the primary' },
+  crowded: {
+    text: 'Too many searches and long pages are waiting for the database; try again, or ask for what an index answers, or for shorter pages',
+  },
+  streaming: { text: 'Too many whole lists are being read; try again, or ask for pages' },
+  stopping: { text: 'The service is stopping' },
+} satisfies Readonly<Record<string, ReasonKind>>;
 
 type Reason = keyof typeof reasons;
-
-/** What requests wait for in vain, while others are served; in words for the log. */
-export const SHORTAGES = {
-  connections: 'the database server takes no more connections',
-  locks: 'another transaction keeps rows or tables locked',
-  cutOff: 'a search process ended before its search',
-  lag: 'a replica lags behind the primary',
-} as const;
-export type Shortage = keyof typeof SHORTAGES;
-
-export const isShortage = (error: unknown): error is { readonly reason: Shortage } =>
-  error instanceof Unavailable && error.reason in SHORTAGES;
 
 export class Unavailable extends Problem {
   readonly reason: Reason;
 
   constructor(reason: Reason, cause?: unknown) {
-    const retryAfter = reason === 'changed' ? CHANGED_RETRY_AFTER_S : undefined;
-    super('storage-busy', reasons[reason], { cause, retryAfter });
+    const { text, retryAfter } = kindOf(reason);
+    super('storage-busy', text, { cause, retryAfter });
     this.reason = reason;
   }
 }
 
 export const unavailable = (reason: Reason, cause?: unknown): Unavailable => new Unavailable(reason, cause);
 
-/** The tables changed during a request. A retry may succeed, since any write was rolled back. */
-export class Outdated extends Unavailable {
-  constructor(cause: unknown) {
-    super('changed', cause);
-  }
-}
-
-const OUTAGES: ReadonlySet<Reason> = new Set<Reason>(['unreachable', 'readOnly', 'broken', 'moved']);
+const kindOf = (reason: Reason): ReasonKind => reasons[reason];
 
 export const isOutage = (error: unknown): error is Problem =>
   error instanceof Unavailable
-    ? OUTAGES.has(error.reason)
+    ? kindOf(error.reason).isOutage === true
     : error instanceof Problem && (error.code === 'storage-full' || error.code === 'outcome-unknown');
 
 const MAX_REFUSAL_CHARS = 1000;
@@ -110,6 +115,63 @@ export const outcomeUnknown = (cause: unknown): Problem =>
 
 /** Refuses a statement after its transaction: it would run in the next transaction. */
 export const lateStatement = (): Error => new Error('A statement came after the end of its transaction');
+
+export type Purpose = 'read' | 'write' | undefined;
+
+/** A shortage that ended a minute ago is over. */
+const SHORTAGE_MS = 60_000;
+
+/** `textOf`: what the database said, without values of records. */
+export function createOutages(database: string, log: Log | undefined, textOf: (error: unknown) => string) {
+  const seenAt = new Map<Reason, number>();
+  const isShort = (of: Reason): boolean => performance.now() - (seenAt.get(of) ?? -Infinity) < SHORTAGE_MS;
+  /** `ofWrite`: a write has failed, so only a write can show that the database works. */
+  let current: { readonly since: number; ofWrite: boolean; requests: number } | undefined;
+
+  function runShort(of: Reason, error?: unknown): void {
+    const { shortage } = kindOf(of);
+    if (shortage === undefined) return;
+    if (!isShort(of)) log?.warn({ database, ...(error ? { cause: textOf(innermost(error)) } : {}) }, shortage);
+    seenAt.set(of, performance.now());
+  }
+
+  function failed(error: unknown, of: Purpose): void {
+    if (error instanceof Unavailable) runShort(error.reason, error);
+    if (!log || !isOutage(error)) return;
+    if (current === undefined) {
+      current = { since: performance.now(), ofWrite: false, requests: 0 };
+      const cause = textOf(innermost(error));
+      log.error({ database, problem: error.code, cause }, error.message.replace(/; try again$/, ''));
+    }
+    current.ofWrite ||= of === 'write';
+    if (of) current.requests += 1;
+  }
+
+  /** Ignores work that began before the outage, as its connection may have been open. */
+  function succeeded(began: number, of: Purpose): void {
+    if (!current || began < current.since || (current.ofWrite && of !== 'write')) return;
+    const milliseconds = Math.round(performance.now() - current.since);
+    log?.info({ database, failedRequests: current.requests, milliseconds }, 'the database works again');
+    current = undefined;
+  }
+
+  return {
+    runShort,
+    shortages: () => ({ connections: isShort('connections'), locks: isShort('locks') }),
+    /** `of`: undefined if no request asks. `hasWritten`: a write that changes no row shows no more than a read. */
+    watched: async <T>(ask: () => Awaitable<T>, of?: Purpose, hasWritten?: (result: T) => boolean): Promise<T> => {
+      const began = performance.now();
+      try {
+        const result = await ask();
+        if (current) succeeded(began, hasWritten?.(result) === false ? 'read' : of);
+        return result;
+      } catch (error) {
+        failed(error, of);
+        throw error;
+      }
+    },
+  };
+}
 
 const READINESS_TIMEOUT_MS = 2000;
 

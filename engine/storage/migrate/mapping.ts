@@ -21,7 +21,7 @@ import {
   nameKey,
   otherSide,
 } from './applied.ts';
-import { columnsBefore, indexKey, relationAt } from './compare.ts';
+import { columnsBefore, indexKey, relationAt } from './diff.ts';
 import { stepId } from './steps.ts';
 
 /** `own`: these descriptors as last applied. */

@@ -25,19 +25,22 @@ import {
   madeOf,
 } from './applied.ts';
 import { type Catalogue, otherColumns } from './catalogue.ts';
-import { changeOf, diffOf, droppedFieldStep, droppedFoldedStep, type TypeChange, type TypeDiff } from './change.ts';
 import {
+  changeOf,
   columnsBefore,
   compare,
   type Comparison,
   compareType,
+  diffOf,
   isLimiting,
   isNeeded,
   memberAt,
   type NamedType,
   partAt,
+  type TypeChange,
+  type TypeDiff,
   unnamedField,
-} from './compare.ts';
+} from './diff.ts';
 import { plainTasks, type Task } from './task.ts';
 import { freeNames, mappedModel, unusedNames } from './mapping.ts';
 import { unclaimed, renameQuestions } from './questions.ts';
@@ -47,6 +50,8 @@ import {
   addedJoinStep,
   addedTypeStep,
   closeStep,
+  droppedFieldStep,
+  droppedFoldedStep,
   droppedIndexStep,
   droppedJoinStep,
   droppedReferenceStep,

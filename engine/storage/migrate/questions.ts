@@ -4,7 +4,7 @@ import type { Field, Model, RecordType } from '../../model/model.ts';
 import { didYouMean, nearest } from '../../names.ts';
 import { columnOf } from '../columns.ts';
 import { type AppliedModel, appliedReference, type AppliedReference, nameKey, otherSide } from './applied.ts';
-import { type Comparison, joinOwner, joinOwnerBefore, referenceOwner, relationAt, type TypePair } from './compare.ts';
+import { type Comparison, joinOwner, joinOwnerBefore, referenceOwner, relationAt, type TypePair } from './diff.ts';
 import { createStep, type MigrationStep } from './steps.ts';
 
 /** A part that vanished while an equal part appeared was probably renamed. */

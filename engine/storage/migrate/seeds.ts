@@ -16,7 +16,7 @@ import { createReads } from '../read/reads.ts';
 import { METADATA } from '../tables.ts';
 import type { Clock } from '../columns.ts';
 import { createWrites } from '../write/writes.ts';
-import { rowsWhere, type TypeChange, valueAfter } from './change.ts';
+import { rowsWhere, type TypeChange, valueAfter } from './diff.ts';
 import { createStep, type MigrationStep, type StepCheck } from './steps.ts';
 
 export type Seeded = ReadonlyMap<string, ReadonlySet<number>>;

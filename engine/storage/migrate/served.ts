@@ -15,7 +15,7 @@ import {
   type NamedField,
   type TypePair,
   unnamedField,
-} from './compare.ts';
+} from './diff.ts';
 
 interface IncompatibleTable {
   readonly table: string;

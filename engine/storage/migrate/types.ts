@@ -1,36 +1,47 @@
-/** The steps of types, their relations and indexes, with the SQL that changes the tables. */
+/** The steps of types, their fields, relations and indexes, with the SQL that changes the tables. */
+import { NOW } from '../../descriptor/descriptor.ts';
+import { type Shape, widens } from '../../field-types/field-type.ts';
+import { fieldTypes } from '../../field-types/registry.ts';
+import type { JsonValue } from '../../json/json.ts';
+import { fieldsOf, sentence } from '../../model/checks.ts';
 import { type Index, type JoinTable, OPEN_COLUMN, type RecordType } from '../../model/model.ts';
+import { columnType, hasDefault } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import { createIndex, defineJoinTable, defineTable, dropTable, indexesOf, joinIndex, METADATA } from '../tables.ts';
-import { type AppliedJoin, type AppliedReference, identifierNameOf } from './applied.ts';
+import { type AppliedField, type AppliedJoin, type AppliedReference, identifierNameOf } from './applied.ts';
 import {
-  checkSteps,
-  claimSteps,
-  droppedFieldStep,
-  fieldSteps,
+  columnsBefore,
+  type Comparison,
+  type FieldChange,
+  joinOwner,
+  joinOwnerBefore,
+  memberAt,
+  type NamedField,
+  type NamedIndex,
+  type NamedType,
   openKeysLeft,
+  partAt,
   type ReferenceChange,
+  referenceOwner,
   rowsAlike,
   rowsInCircles,
   rowsOf,
+  rowsUnfit,
   rowsWhere,
   type TypeChange,
   type TypeDiff,
   valueAfter,
-} from './change.ts';
+} from './diff.ts';
 import {
-  columnsBefore,
-  type Comparison,
-  joinOwner,
-  joinOwnerBefore,
-  memberAt,
-  partAt,
-  type NamedIndex,
-  type NamedType,
-  referenceOwner,
-} from './compare.ts';
+  checkOf,
+  createStep,
+  type MigrationStep,
+  type RowQuery,
+  type StepCheck,
+  type StepCode,
+  type StepParts,
+} from './steps.ts';
 import { type Edit, plainTasks, tableTasks } from './task.ts';
-import { checkOf, createStep, type MigrationStep, type StepCheck, type StepCode, type StepParts } from './steps.ts';
 
 export function addedTypeStep(type: RecordType, dialect: Dialect): MigrationStep {
   const indexes = indexesOf(type, dialect);
@@ -153,6 +164,124 @@ function withTasks(change: TypeChange, steps: readonly MigrationStep[]): readonl
     ? compiled
     : [...compiled, change.step('rebuild-table', { now: table.table, tasks: rebuild })];
 }
+
+const fieldSteps = (change: TypeChange): readonly MigrationStep[] =>
+  change.fieldChanges
+    .filter(({ field }) => !change.table.hidden.includes(field))
+    .flatMap((one) => (one.before ? keptSteps(change, one, one.before) : [addedStep(change, one)]));
+
+function keptSteps(change: TypeChange, one: FieldChange, before: NamedField): readonly MigrationStep[] {
+  const { dialect } = change;
+  const { field, column, folded } = one;
+  const { name, type } = field;
+  const steps: MigrationStep[] = [];
+  const add = (code: StepCode, parts?: StepParts): void => void steps.push(change.step(code, { name, ...parts }));
+  const limitsOf = (typeName: string, shape: Shape): string | undefined =>
+    fieldTypes.get(typeName)?.columns[dialect.name].limits?.('', shape);
+  const shape = { constraints: before.constraints, examples: [] };
+  const limits = limitsOf(before.type, shape);
+  const hasLimits = limits === limitsOf(type.name, field);
+  const edits: readonly Edit[] = [
+    { kind: 'changeColumn', column, was: { nullable: before.nullable, limits } },
+    ...(folded?.from === undefined
+      ? []
+      : [{ kind: 'changeColumn', column: folded.column, was: { nullable: true } } as const]),
+  ];
+  const isSameType = before.type === type.name;
+  const detail = type.expected(field);
+  const stored = dialect.quote(before.column);
+  if (before.name !== name) add('rename-field', { was: before.name });
+  if (!isSameType) {
+    const parts = { was: before.type, now: type.name, edits: [...edits, ...(folded ? [] : droppedFolded(before))] };
+    const takers = [...fieldTypes.values()].filter(({ columns }) => columns[dialect.name].convertsFrom?.[before.type]);
+    const cure = takers.length === 0 ? '' : ` (it can become ${takers.map((taker) => taker.name).join(' or ')})`;
+    if (takers.includes(type)) add('convert-field', { ...parts, detail, rows: unfit(change, one) });
+    else add('replace-field', { ...parts, detail: cure, rows: rowsWhere(change, `${stored} is not null`) });
+  } else if (!widens(type, shape, field))
+    add('narrow-field', { detail, edits: hasLimits ? [] : edits, rows: unfit(change, one) });
+  else if (!hasLimits) add('widen-field', { detail, edits });
+  if (!before.nullable && field.nullable) add('relax-field', { edits });
+  if (before.nullable && !field.nullable) {
+    const rows = rowsWhere(change, `${stored} is null`);
+    add(hasDefault(column) ? 'fill-field' : 'require-field', { edits, now: writtenDefault(field), rows });
+  }
+  const [was, now] = [writtenDefault(before), writtenDefault(field)];
+  // Defaults of different types cannot be compared.
+  if (isSameType && was !== now) add('change-default', { was, now, edits });
+  if (before.generated !== field.generated) {
+    if (field.generated === undefined) add('stop-generating', { was: before.generated });
+    else add('generate-field', { now: field.generated });
+  }
+  if (folded && before.folded === undefined)
+    add('add-caseless', { edits: [{ kind: 'addColumn', column: folded.column }] });
+  if (!folded && before.folded !== undefined && isSameType) steps.push(droppedFoldedStep(change, before, name));
+  return steps;
+}
+
+const writtenDefault = ({
+  isNowByDefault = false,
+  default: value = null,
+}: Pick<AppliedField, 'isNowByDefault'> & { readonly default: JsonValue | undefined }): string =>
+  isNowByDefault ? NOW : JSON.stringify(value);
+
+const droppedFolded = ({ folded }: AppliedField): readonly Edit[] =>
+  folded === undefined ? [] : [{ kind: 'dropColumn', name: folded, isReference: false }];
+
+export const droppedFoldedStep = ({ step }: TypeDiff, before: NamedField, name: string): MigrationStep =>
+  step('drop-caseless', { name, edits: droppedFolded(before) });
+
+export function droppedFieldStep(change: TypeDiff, field: NamedField): MigrationStep {
+  const own: Edit = { kind: 'dropColumn', name: field.column, isReference: false };
+  const rows = rowsWhere(change, `${change.dialect.quote(field.column)} is not null`);
+  return change.step('drop-field', { name: field.name, edits: [own, ...droppedFolded(field)], rows });
+}
+
+function unfit(change: TypeChange, { field, value }: FieldChange): RowQuery {
+  const json = columnType(field, change.dialect.name).json(`(${value})`);
+  return rowsUnfit(change, json, `(${value}) is not null`, field, field.type.schema(field));
+}
+
+function addedStep(change: TypeChange, { field, column, value, folded }: FieldChange): MigrationStep {
+  const { before, dialect, openKeys } = change;
+  const { name, type } = field;
+  const required = !column.nullable && !hasDefault(column);
+  const edits = [column, ...(folded ? [folded.column] : [])].map((one): Edit => ({ kind: 'addColumn', column: one }));
+  const checks: StepCheck[] = [];
+  if (before.open) {
+    const schema = type.schema(field);
+    const accepted = field.nullable ? { anyOf: [schema, { type: 'null' }] } : schema;
+    const json = dialect.keyJson(OPEN_COLUMN, name);
+    const rows = rowsUnfit(change, json, dialect.hasKey(OPEN_COLUMN, name), field, accepted);
+    const says = `the open key "${name}" is not ${type.expected(field)}`;
+    checks.push({ ...rows, effect: 'fail', says, takesKeysOf: before.table });
+    if (openKeys) edits.push({ kind: 'changeColumn', column: openKeys.column, was: { nullable: false } });
+  }
+  const missing = before.open ? `not (${dialect.hasKey(OPEN_COLUMN, name)})` : `(${value}) is null`;
+  const rows = required ? rowsWhere(change, missing) : undefined;
+  return change.step(required ? 'add-required-field' : 'add-field', { name, edits, rows, checks });
+}
+
+/** Only new fields take open keys over: identifiers, relations and renamed fields fail. `known`: old relations. */
+function claimSteps(change: TypeChange, known: ReadonlySet<string>): readonly MigrationStep[] {
+  const { type, before, dialect, fields } = change;
+  if (!before.open) return [];
+  const names = [
+    ...(type.identifier.name === identifierNameOf(before) ? [] : [type.identifier.name]),
+    ...fields.kept.filter((pair) => pair.after.name !== pair.before.name).map(({ after }) => after.name),
+    ...[...type.relations.keys()].filter((name) => !known.has(name)),
+  ];
+  return names.map((name) =>
+    change.step('claim-key', { name, rows: rowsWhere(change, dialect.hasKey(OPEN_COLUMN, name)) }),
+  );
+}
+
+/** Stored records stay unchanged, even if they violate a new check. */
+const checkSteps = ({ step, checks }: TypeChange): readonly MigrationStep[] => [
+  ...checks.dropped.map((rule) => step('drop-check', { name: [...fieldsOf(rule)].join(','), detail: sentence(rule) })),
+  ...checks.added.map(({ fields, message }) =>
+    step('add-check', { name: fields.map(({ name }) => name).join(','), detail: message }),
+  ),
+];
 
 function referenceSteps(change: TypeChange, { after, before, column }: ReferenceChange): readonly MigrationStep[] {
   const steps: MigrationStep[] = [];

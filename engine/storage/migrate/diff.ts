@@ -1,32 +1,195 @@
-/** Changes to a table: SQL for new values and for affected or conflicting rows; steps for fields and checks. */
-import { NOW } from '../../descriptor/descriptor.ts';
+/** Differences between a Model, mapped to its tables, and the applied model: matched parts, and the SQL of new values. */
 import { createAjv } from '../../field-types/ajv-keywords.ts';
-import { type ItemShape, type Shape, widens } from '../../field-types/field-type.ts';
+import type { ItemShape } from '../../field-types/field-type.ts';
 import { fieldTypes } from '../../field-types/registry.ts';
 import type { JsonObject, JsonValue } from '../../json/json.ts';
 import { readJson } from '../../json/tokenizer.ts';
-import { fieldsOf, sentence } from '../../model/checks.ts';
-import { type Field, OPEN_COLUMN, type RecordType, type Relation } from '../../model/model.ts';
-import { type Column, columnsOf, columnType, hasDefault, type TableIndex } from '../columns.ts';
+import { type CheckRule, ruleKey, ruleOf } from '../../model/checks.ts';
+import {
+  type Check,
+  type Field,
+  type Index,
+  type JoinTable,
+  type Model,
+  OPEN_COLUMN,
+  type RecordType,
+  type Reference,
+  type Relation,
+} from '../../model/model.ts';
+import { resolveField } from '../../model/resolve.ts';
+import { StartError } from '../../problem.ts';
+import { type Column, columnOf, columnsOf, columnType, hasDefault, type TableIndex } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import { indexesOf } from '../tables.ts';
 import {
   type AppliedField,
+  type AppliedIndex,
+  type AppliedJoin,
+  type AppliedModel,
   type AppliedReference,
-  type AppliedType,
   appliedReference,
-  identifierNameOf,
+  type AppliedType,
 } from './applied.ts';
-import { fieldBefore, type NamedField, partAt, type TypePair } from './compare.ts';
-import type { ColumnSource, Edit, OtherColumn } from './task.ts';
-import {
-  createStep,
-  type MigrationStep,
-  type RowQuery,
-  type StepCheck,
-  type StepCode,
-  type StepParts,
-} from './steps.ts';
+import { createStep, type MigrationStep, type RowQuery, type StepCode, type StepParts } from './steps.ts';
+import type { ColumnSource, OtherColumn } from './task.ts';
+
+type Named<T> = T & { readonly name: string };
+export type NamedField = Named<AppliedField>;
+export type NamedIndex = Named<AppliedIndex>;
+export type NamedType = Named<AppliedType>;
+
+export interface Matched<A, B> {
+  readonly kept: readonly { readonly after: A; readonly before: B }[];
+  readonly added: readonly A[];
+  readonly dropped: readonly B[];
+}
+
+export interface TypePair {
+  readonly type: RecordType;
+  readonly before: NamedType;
+  readonly fields: Matched<Field, NamedField>;
+  readonly references: Matched<Reference, AppliedReference>;
+  /** Matched by columns. `before` has another name if case sensitivity changes. */
+  readonly indexes: Matched<Index, NamedIndex>;
+  readonly checks: Matched<Check, CheckRule>;
+}
+
+export interface Comparison {
+  readonly types: readonly TypePair[];
+  readonly added: readonly RecordType[];
+  readonly dropped: readonly NamedType[];
+  readonly joins: Matched<JoinTable, AppliedJoin>;
+}
+
+/** Tables and columns keep their names, so they identify a part. */
+export function compare(applied: AppliedModel, { types, joinTables }: Model): Comparison {
+  const table = (one: { readonly table: string }): string => one.table;
+  const { kept, added, dropped } = match(types.values(), named(applied.types), table, table);
+  const joins = match(joinTables, applied.joins, ({ name }) => name, table);
+  return { types: kept.map(({ after, before }) => compareType(after, before)), added, dropped, joins };
+}
+
+export function compareType(type: RecordType, before: NamedType): TypePair {
+  const column = (one: { readonly column: string }): string => one.column;
+  const fields = match(type.fields.values(), named(before.fields), column, column);
+  const formers = new Map(fields.kept.map((pair) => [pair.after, pair.before.name]));
+  return {
+    type,
+    before,
+    fields,
+    references: match(type.references, before.references, column, column),
+    indexes: match(
+      type.indexes,
+      named(before.indexes),
+      ({ unique, members }) => indexKey(unique, members.map(columnOf)),
+      ({ unique, members }) => indexKey(unique, columnsBefore(before, members)),
+    ),
+    checks: match(
+      type.checks,
+      before.checks ?? [],
+      (check) => ruleKey(ruleOf(check, (field) => formers.get(field) ?? field.name)),
+      ruleKey,
+    ),
+  };
+}
+
+/** Whether a new record needs a value of the field. */
+export const isNeeded = (field: Pick<AppliedField, 'nullable' | 'default' | 'isNowByDefault'>): boolean =>
+  !field.nullable && field.default === null && field.isNowByDefault !== true;
+
+/** A field of which only the column is known, since no descriptor names it. */
+export function unnamedField({ name, type, ...before }: NamedField): Field {
+  if (!fieldTypes.has(type))
+    throw new StartError(
+      `The tables have "${name}" of type ${type}, which this version of the engine does not know. Nothing was changed.`,
+    );
+  const { constraints, column, nullable, folded, generated, isNowByDefault = false } = before;
+  return {
+    ...resolveField(name, { type, required: isNeeded(before), nullable, sensitive: true }),
+    constraints,
+    column,
+    folded,
+    generated,
+    isNowByDefault,
+    default: before.default ?? undefined,
+  };
+}
+
+const named = <T>(parts: Readonly<Record<string, T>>): readonly Named<T>[] =>
+  Object.entries(parts).map(([name, part]) => ({ ...part, name }));
+
+export const indexKey = (unique: boolean, columns: readonly string[]): string => JSON.stringify([unique, ...columns]);
+
+export const columnsBefore = (
+  { fields, references }: AppliedType,
+  members: readonly string[],
+  ofField = ({ column }: AppliedField): string => column,
+): readonly string[] =>
+  members.map((member) => {
+    const field = fields[member];
+    return field ? ofField(field) : (references.find(({ belongsTo }) => belongsTo === member)?.column ?? '');
+  });
+
+/** Whether a unique index limits rows of the type: one that leaves an unknown member null limits none. */
+export const isLimiting = (type: RecordType, before: AppliedType, { unique, members }: AppliedIndex): boolean =>
+  unique &&
+  columnsBefore(before, members).every(
+    (column, at) => memberAt(type, column) ?? (before.fields[members[at] ?? '']?.default ?? null) !== null,
+  );
+
+export const fieldBefore = ({ fields }: AppliedType, column: string): NamedField | undefined =>
+  named(fields).find((field) => field.column === column);
+
+export const partAt = ({ fields, hidden, references }: RecordType, column: string): Field | Reference | undefined =>
+  [...fields.values(), ...hidden, ...references].find((part) => part.column === column);
+
+export function memberAt(type: RecordType, column: string): Field | Relation | undefined {
+  const part = partAt(type, column);
+  return part && 'target' in part ? part.relation : part;
+}
+
+function match<A, B>(
+  wanted: Iterable<A>,
+  known: Iterable<B>,
+  keyOf: (one: A) => string,
+  keyBefore: (one: B) => string,
+): Matched<A, B> {
+  const left = new Map([...known].map((one) => [keyBefore(one), one]));
+  const kept: { readonly after: A; readonly before: B }[] = [];
+  const added: A[] = [];
+  for (const after of wanted) {
+    const before = left.get(keyOf(after));
+    if (before !== undefined && left.delete(keyOf(after))) kept.push({ after, before });
+    else added.push(after);
+  }
+  return { kept, added, dropped: [...left.values()] };
+}
+
+/** The side of a foreign key or join table where a descriptor names it. */
+interface Owner {
+  readonly type: string;
+  readonly name: string;
+}
+
+export const referenceOwner = (type: string, { belongsTo, has, target, column }: AppliedReference): Owner =>
+  belongsTo === null ? { type: target, name: has ?? column } : { type, name: belongsTo };
+
+export function joinOwner(table: JoinTable): Owner {
+  const relation = relationAt(table, table.left.column) ?? relationAt(table, table.right.column);
+  return relation
+    ? { type: relation.source.name, name: relation.name }
+    : { type: table.left.type.name, name: table.name };
+}
+
+export function joinOwnerBefore({ left, right, table }: AppliedJoin): Owner {
+  const { type, relation } = left.relation === null && right.relation !== null ? right : left;
+  return { type, name: relation ?? table };
+}
+
+export const relationAt = (table: JoinTable, column: string): Relation | undefined =>
+  [table.left.type, table.right.type]
+    .flatMap((type) => [...type.relations.values()])
+    .find(({ link }) => link.at === 'join' && link.table === table && link.sourceColumn === column);
 
 /** What differs between a type and its table. */
 export interface TypeDiff extends TypePair {
@@ -44,7 +207,7 @@ export interface TypeChange extends TypeDiff {
   readonly openKeys: ColumnSource | undefined;
 }
 
-interface FieldChange extends ColumnSource {
+export interface FieldChange extends ColumnSource {
   readonly field: Field;
   readonly before: NamedField | undefined;
   readonly folded: ColumnSource | undefined;
@@ -172,7 +335,13 @@ export const rowsWhere = ({ before, dialect }: TypeDiff, condition: string, valu
   sql: `${rowsOf(before, dialect, value).sql} where ${condition}`,
 });
 
-function rowsUnfit(change: TypeChange, json: string, condition: string, field: Field, schema: JsonObject): RowQuery {
+export function rowsUnfit(
+  change: TypeChange,
+  json: string,
+  condition: string,
+  field: Field,
+  schema: JsonObject,
+): RowQuery {
   let validate: ((value: JsonValue) => unknown) | undefined;
   let item: ItemShape | undefined = field;
   while (item?.type.item) item = item.type.item(item);
@@ -214,121 +383,3 @@ export function rowsAlike({ before, dialect: { quote } }: TypeChange, values: re
   const sql = `select identifier, null as value from (${counted}) as counted where alike > 1`;
   return { sql, takesKeysOf: before.table };
 }
-
-export const fieldSteps = (change: TypeChange): readonly MigrationStep[] =>
-  change.fieldChanges
-    .filter(({ field }) => !change.table.hidden.includes(field))
-    .flatMap((one) => (one.before ? keptSteps(change, one, one.before) : [addedStep(change, one)]));
-
-function keptSteps(change: TypeChange, one: FieldChange, before: NamedField): readonly MigrationStep[] {
-  const { dialect } = change;
-  const { field, column, folded } = one;
-  const { name, type } = field;
-  const steps: MigrationStep[] = [];
-  const add = (code: StepCode, parts?: StepParts): void => void steps.push(change.step(code, { name, ...parts }));
-  const limitsOf = (typeName: string, shape: Shape): string | undefined =>
-    fieldTypes.get(typeName)?.columns[dialect.name].limits?.('', shape);
-  const shape = { constraints: before.constraints, examples: [] };
-  const limits = limitsOf(before.type, shape);
-  const hasLimits = limits === limitsOf(type.name, field);
-  const edits: readonly Edit[] = [
-    { kind: 'changeColumn', column, was: { nullable: before.nullable, limits } },
-    ...(folded?.from === undefined
-      ? []
-      : [{ kind: 'changeColumn', column: folded.column, was: { nullable: true } } as const]),
-  ];
-  const isSameType = before.type === type.name;
-  const detail = type.expected(field);
-  const stored = dialect.quote(before.column);
-  if (before.name !== name) add('rename-field', { was: before.name });
-  if (!isSameType) {
-    const parts = { was: before.type, now: type.name, edits: [...edits, ...(folded ? [] : droppedFolded(before))] };
-    const takers = [...fieldTypes.values()].filter(({ columns }) => columns[dialect.name].convertsFrom?.[before.type]);
-    const cure = takers.length === 0 ? '' : ` (it can become ${takers.map((taker) => taker.name).join(' or ')})`;
-    if (takers.includes(type)) add('convert-field', { ...parts, detail, rows: unfit(change, one) });
-    else add('replace-field', { ...parts, detail: cure, rows: rowsWhere(change, `${stored} is not null`) });
-  } else if (!widens(type, shape, field))
-    add('narrow-field', { detail, edits: hasLimits ? [] : edits, rows: unfit(change, one) });
-  else if (!hasLimits) add('widen-field', { detail, edits });
-  if (!before.nullable && field.nullable) add('relax-field', { edits });
-  if (before.nullable && !field.nullable) {
-    const rows = rowsWhere(change, `${stored} is null`);
-    add(hasDefault(column) ? 'fill-field' : 'require-field', { edits, now: writtenDefault(field), rows });
-  }
-  const [was, now] = [writtenDefault(before), writtenDefault(field)];
-  // Defaults of different types cannot be compared.
-  if (isSameType && was !== now) add('change-default', { was, now, edits });
-  if (before.generated !== field.generated) {
-    if (field.generated === undefined) add('stop-generating', { was: before.generated });
-    else add('generate-field', { now: field.generated });
-  }
-  if (folded && before.folded === undefined)
-    add('add-caseless', { edits: [{ kind: 'addColumn', column: folded.column }] });
-  if (!folded && before.folded !== undefined && isSameType) steps.push(droppedFoldedStep(change, before, name));
-  return steps;
-}
-
-const writtenDefault = ({
-  isNowByDefault = false,
-  default: value = null,
-}: Pick<AppliedField, 'isNowByDefault'> & { readonly default: JsonValue | undefined }): string =>
-  isNowByDefault ? NOW : JSON.stringify(value);
-
-const droppedFolded = ({ folded }: AppliedField): readonly Edit[] =>
-  folded === undefined ? [] : [{ kind: 'dropColumn', name: folded, isReference: false }];
-
-export const droppedFoldedStep = ({ step }: TypeDiff, before: NamedField, name: string): MigrationStep =>
-  step('drop-caseless', { name, edits: droppedFolded(before) });
-
-export function droppedFieldStep(change: TypeDiff, field: NamedField): MigrationStep {
-  const own: Edit = { kind: 'dropColumn', name: field.column, isReference: false };
-  const rows = rowsWhere(change, `${change.dialect.quote(field.column)} is not null`);
-  return change.step('drop-field', { name: field.name, edits: [own, ...droppedFolded(field)], rows });
-}
-
-function unfit(change: TypeChange, { field, value }: FieldChange): RowQuery {
-  const json = columnType(field, change.dialect.name).json(`(${value})`);
-  return rowsUnfit(change, json, `(${value}) is not null`, field, field.type.schema(field));
-}
-
-function addedStep(change: TypeChange, { field, column, value, folded }: FieldChange): MigrationStep {
-  const { before, dialect, openKeys } = change;
-  const { name, type } = field;
-  const required = !column.nullable && !hasDefault(column);
-  const edits = [column, ...(folded ? [folded.column] : [])].map((one): Edit => ({ kind: 'addColumn', column: one }));
-  const checks: StepCheck[] = [];
-  if (before.open) {
-    const schema = type.schema(field);
-    const accepted = field.nullable ? { anyOf: [schema, { type: 'null' }] } : schema;
-    const json = dialect.keyJson(OPEN_COLUMN, name);
-    const rows = rowsUnfit(change, json, dialect.hasKey(OPEN_COLUMN, name), field, accepted);
-    const says = `the open key "${name}" is not ${type.expected(field)}`;
-    checks.push({ ...rows, effect: 'fail', says, takesKeysOf: before.table });
-    if (openKeys) edits.push({ kind: 'changeColumn', column: openKeys.column, was: { nullable: false } });
-  }
-  const missing = before.open ? `not (${dialect.hasKey(OPEN_COLUMN, name)})` : `(${value}) is null`;
-  const rows = required ? rowsWhere(change, missing) : undefined;
-  return change.step(required ? 'add-required-field' : 'add-field', { name, edits, rows, checks });
-}
-
-/** Only new fields take open keys over: identifiers, relations and renamed fields fail. `known`: old relations. */
-export function claimSteps(change: TypeChange, known: ReadonlySet<string>): readonly MigrationStep[] {
-  const { type, before, dialect, fields } = change;
-  if (!before.open) return [];
-  const names = [
-    ...(type.identifier.name === identifierNameOf(before) ? [] : [type.identifier.name]),
-    ...fields.kept.filter((pair) => pair.after.name !== pair.before.name).map(({ after }) => after.name),
-    ...[...type.relations.keys()].filter((name) => !known.has(name)),
-  ];
-  return names.map((name) =>
-    change.step('claim-key', { name, rows: rowsWhere(change, dialect.hasKey(OPEN_COLUMN, name)) }),
-  );
-}
-
-/** Stored records stay unchanged, even if they violate a new check. */
-export const checkSteps = ({ step, checks }: TypeChange): readonly MigrationStep[] => [
-  ...checks.dropped.map((rule) => step('drop-check', { name: [...fieldsOf(rule)].join(','), detail: sentence(rule) })),
-  ...checks.added.map(({ fields, message }) =>
-    step('add-check', { name: fields.map(({ name }) => name).join(','), detail: message }),
-  ),
-];
