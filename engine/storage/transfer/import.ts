@@ -15,15 +15,9 @@ import {
   type BulkColumn,
 } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
-<<<<<<< HEAD
 import { type Awaitable, ConstraintError, type Driver, type Statement, type Values, type Writer } from '../driver.ts';
-import { rowsInCircles } from '../migrate/change.ts';
-import { columnSql, IDEMPOTENCY_TABLE, METADATA, tablesOf } from '../tables.ts';
-=======
-import type { Awaitable, Driver, Statement, Values, Writer } from '../driver.ts';
 import { rowsInCircles } from '../migrate/diff.ts';
-import { columnSql, IDEMPOTENCY_TABLE, METADATA, SEED_TABLE, tablesOf } from '../tables.ts';
->>>>>>> db315ee3 (migrate: matching and new values are one file, outages one table of reasons)
+import { columnSql, IDEMPOTENCY_TABLE, METADATA, tablesOf } from '../tables.ts';
 import { findHolder } from '../write/conflicts.ts';
 import { createTables, rowsJson, type WriteTable } from '../write/tables.ts';
 import {
