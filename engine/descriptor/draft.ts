@@ -1,5 +1,5 @@
 /** Descriptors without their faulty parts: checks across files see faulty files too. */
-import { isObject, type JsonObject, type JsonValue, pointer } from '../json/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import {
   DEFAULTS,
   type Descriptor,
@@ -14,6 +14,7 @@ import {
 import type { Finding } from './report.ts';
 import type { FileLocator, YamlPath } from './source.ts';
 import { createAjv } from '../field-types/ajv-keywords.ts';
+import { perKey } from '../memo.ts';
 
 export type FieldDraft = Partial<FieldDescriptor>;
 type RelationDraft = Partial<RelationDescriptor>;
@@ -49,8 +50,7 @@ const NAMING_KEYS: ReadonlySet<unknown> = new Set<unknown>(['fields', 'relations
 export function draftOf(where: FileLocator, value: JsonValue, findings: readonly Finding[]): TypeDraft {
   const harmful = findings.filter(({ code }) => !HARMLESS.has(code));
   const faulty = harmful.map(({ path }) => (EMPTY.has(path[0]) ? path : wholeList(path)));
-  const pruned = prune(value, new Set(faulty.map(pointer)), []);
-  const draft: DescriptorDraft = isObject(pruned) ? pruned : {};
+  const draft = isObject(value) ? withoutParts(value, faulty) : {};
   const lost = new Set(faulty.filter(({ length }) => length === 1).map(([key]) => String(key)));
   return {
     where,
@@ -95,20 +95,16 @@ const wholeList = (path: YamlPath): YamlPath =>
   path.slice(0, path.findLastIndex((step) => typeof step === 'string') + 1);
 
 /** Keeps faulty fields and relations as {}: others may refer to them. */
-function prune(value: JsonValue, faulty: ReadonlySet<string>, path: YamlPath): JsonValue {
-  if (faulty.size === 0 || typeof value !== 'object' || value === null) return value;
-  if (!isObject(value))
-    return value.map((item, index) => {
-      const at = [...path, index];
-      if (!faulty.has(pointer(at))) return prune(item, faulty, at);
-      return at.length === 2 ? (EMPTY.get(path[0]) ?? null) : '';
-    });
-  const entries = Object.entries(value).flatMap(([key, item]): [string, JsonValue][] => {
-    const at = [...path, key];
-    if (!faulty.has(pointer(at))) return [[key, prune(item, faulty, at)]];
-    return isMember(at) ? [[key, {}]] : [];
-  });
-  return Object.fromEntries(entries);
+function withoutParts(value: JsonObject, faulty: readonly YamlPath[]): DescriptorDraft {
+  const draft: JsonObject = structuredClone(value);
+  for (const path of faulty) {
+    const key = path.at(-1) ?? '';
+    const parent = path.slice(0, -1).reduce<unknown>((node, step) => Reflect.get(Object(node), step), draft);
+    if (Array.isArray(parent)) parent[Number(key)] = path.length === 2 ? (EMPTY.get(path[0]) ?? null) : '';
+    else if (isObject(parent) && isMember(path)) Reflect.set(parent, key, {});
+    else if (isObject(parent)) Reflect.deleteProperty(parent, key);
+  }
+  return draft;
 }
 
 const isMember = (path: YamlPath): boolean => path.length === 2 && (path[0] === 'fields' || path[0] === 'relations');
@@ -190,11 +186,6 @@ export function withoutFaults(
 /** Compiles each schema once: many fields share one. */
 function valueChecker(): Schema['accepts'] {
   const ajv = createAjv();
-  const compiled = new Map<string, (value: JsonValue) => boolean>();
-  return (schema, value) => {
-    const key = JSON.stringify(schema);
-    const validate = compiled.get(key) ?? ajv.compile(schema);
-    compiled.set(key, validate);
-    return validate(value) === true;
-  };
+  const validatorOf = perKey((schema: string) => ajv.compile(JSON.parse(schema) as JsonObject));
+  return (schema, value) => validatorOf(JSON.stringify(schema))(value) === true;
 }

@@ -3,7 +3,7 @@ import type { ValidateFunction } from 'ajv';
 import { createAjv } from '../field-types/ajv-keywords.ts';
 import { inDocumentOrder } from '../json/fault-order.ts';
 import { escapeStep, isObject } from '../json/json.ts';
-import { memoized } from '../memo.ts';
+import { memoized, perKey } from '../memo.ts';
 import type { BodyRecord, Model, RecordType, Variant } from '../model/model.ts';
 import { type Fault, MAX_ERRORS } from '../problem.ts';
 import {
@@ -28,15 +28,14 @@ export function createValidators(model: Model): (type: RecordType) => TypeValida
   ajv.addVocabulary([EXPECTED, LINK_ONLY]);
   const types = [...model.types.values()];
   const schemas = new Map(types.flatMap(sharedSchemas));
-  const nested = new Map<string, ValidateFunction>();
+  const validatorOf = perKey((name: string) => ajv.compile(schemas.get(name) ?? false));
   ajv.addKeyword({
     keyword: RECORD,
     schemaType: 'string',
     // With errors enabled, Ajv would copy all previous errors for each faulty record.
     errors: false,
     compile: (name: string) => (data: unknown) => {
-      const validate = nested.get(name) ?? ajv.compile(schemas.get(name) ?? false);
-      nested.set(name, validate);
+      const validate = validatorOf(name);
       if (!isObject(data) || validate(data)) return true;
       errorsWithin.set(data, validate.errors ?? []);
       return false;
