@@ -106,8 +106,13 @@ export async function planDeletion(
 ): Promise<{ readonly plan: WritePlan; readonly affected: number }> {
   const cascade = await walkCascade(session, [deletion], most, refusal, mostAffected);
   const rows = [...unlinksIn(session, cascade.unlinked), ...deletionsIn(cascade)];
-  const plan = Object.freeze({ rows, pairs: lostIn(cascade), roots: deletion.identifiers });
-  return { plan, affected: cascade.affected };
+  return { plan: frozen({ rows, pairs: lostIn(cascade), roots: deletion.identifiers }), affected: cascade.affected };
+}
+
+/** All but the maps, which only their type protects. */
+function frozen(plan: WritePlan): WritePlan {
+  for (const list of Object.values(plan)) for (const one of Object.freeze(list)) Object.freeze(one);
+  return Object.freeze(plan);
 }
 
 /** What a write changes, resolved and checked. */
@@ -115,9 +120,8 @@ interface Resolved {
   /** Stored records that the body changes. */
   readonly changed: readonly Node[];
   readonly released: readonly Released[];
-  readonly removed: readonly JoinPair[];
-  readonly added: readonly JoinPair[];
-  readonly cascade: Cascade | undefined;
+  readonly pairs: readonly JoinPair[];
+  readonly cascade: Cascade;
   readonly steps: readonly Step[];
 }
 
@@ -137,25 +141,24 @@ async function checkedChanges(session: WriteSession): Promise<Resolved> {
   throwRefused(session, 'invalid-reference');
   throwRefused(session, 'link-conflict');
   const changed = keptNodes(session).filter((node) => changesOf(node).length > 0);
-  const removed = [...session.pairs.values()].filter(({ isWanted }) => !isWanted);
-  const added = [...session.pairs.values()].filter(({ isWanted, isStored }) => isWanted && !isStored);
-  const cascade = await walkDeletions(session, released, [...removed, ...added, ...changed]);
-  if (cascade) refuseGone(session, changed);
+  const pairs = [...session.pairs.values()].filter(({ isWanted, isStored }) => isWanted !== isStored);
+  const cascade = await walkDeletions(session, released, [...pairs, ...changed]);
+  refuseGone(session, changed);
   stampChanged(session, changed);
-  return { changed, released, removed, added, cascade, steps: await inOrder(session, changed) };
+  return { changed, released, pairs, cascade, steps: await inOrder(session, changed) };
 }
 
 /** Neither asks the database nor changes a node. */
 function planOf(session: WriteSession, resolved: Resolved, roots: readonly Node[]): WritePlan {
-  const { changed, released, removed, added, cascade = NO_CASCADE, steps } = resolved;
+  const { changed, released, cascade, steps } = resolved;
   const inserted = steps.flatMap(({ node }) => (node.stored ? [] : node));
-  const made = new Map(inserted.map((node, created) => [node, { created }]));
+  const newRows = new Map(inserted.map((node, created) => [node, { created }]));
   const rowOf = (record: Identifier | Node): RowId =>
-    isNode(record) ? (made.get(record) ?? record.identifier ?? 0) : record;
+    isNode(record) ? (newRows.get(record) ?? record.identifier ?? 0) : record;
   const planned = (value: SqlValue | Node): SqlValue | NewRow => (isNode(value) ? rowOf(value) : value);
-  const pairOf = (kind: PairChange['kind'], { table, left, right, pointer: at }: JoinPair): PairChange => {
-    return { kind, table, left: rowOf(left), right: rowOf(right), at, isHidden: false };
-  };
+  const pairs = resolved.pairs.map(({ isWanted, table, left, right, pointer: at }): PairChange => {
+    return { kind: isWanted ? 'add' : 'remove', table, left: rowOf(left), right: rowOf(right), at, isHidden: false };
+  });
   const changeOf = ({ node, changes }: Step): RowChange => {
     const { type, table, stored, identifier, pointer: at } = node;
     const given = stored ? identifier : (identifier ?? nextOf(type.identifier));
@@ -173,12 +176,8 @@ function planOf(session: WriteSession, resolved: Resolved, roots: readonly Node[
     owned ? [] : [{ type, reference, identifiers, isHidden: false }],
   );
   const cuts = changed.flatMap((node) => cutOf(node, cascade.levels.length > 0));
-  return Object.freeze({
-    pairs: [
-      ...removed.map((pair) => pairOf('remove', pair)),
-      ...lostIn(cascade),
-      ...added.map((pair) => pairOf('add', pair)),
-    ],
+  return frozen({
+    pairs: [...pairs, ...lostIn(cascade)],
     rows: [
       ...unlinksIn(session, [...unlinked, ...cascade.unlinked]),
       ...cuts.map(changeOf),
@@ -188,8 +187,6 @@ function planOf(session: WriteSession, resolved: Resolved, roots: readonly Node[
     roots: roots.map(rowOf),
   });
 }
-
-const NO_CASCADE: Cascade = { levels: [], unlinked: [], pairs: [], rows: 0, affected: 0 };
 
 /** Links of rows that were not read, which become null. */
 const unlinksIn = (session: WriteSession, unlinked: readonly Unlinked[]): readonly RowChange[] =>
@@ -252,7 +249,7 @@ async function walkDeletions(
   session: WriteSession,
   released: readonly Released[],
   touched: readonly Pick<Node, 'pointer'>[],
-): Promise<Cascade | undefined> {
+): Promise<Cascade> {
   const { writeRows, deleted, made } = session;
   const refusal = ({ pointer }: Pick<Node, 'pointer'>): Problem => tooManyRows(writeRows, { pointer }, 'This set');
   const left = released.flatMap((one) => (one.relation.owned ? [] : one.identifiers.map(() => one)));
@@ -265,10 +262,10 @@ async function walkDeletions(
       owned ? [{ type, identifiers, pointer }] : [],
     ),
   ];
-  return deletions.length === 0 ? undefined : walkCascade(session, deletions, writeRows - rows.length, refusal);
+  return walkCascade(session, deletions, writeRows - rows.length, refusal);
 }
 
-const MOST_ABOVE = 10_000;
+const MAX_ABOVE = 10_000;
 
 /** Refuses cycles of acyclic links. No record is below a new record without an identifier. */
 async function refuseCircles(session: WriteSession, released: readonly Released[]): Promise<void> {
@@ -284,31 +281,31 @@ async function refuseCircles(session: WriteSession, released: readonly Released[
           link !== null && link !== storedValue(node, column) && node.identifier !== undefined && !deleted.has(node)
         );
       });
-      if (!acyclic || moved.length === 0) continue;
-      const above = await parentsIn(session, [type, nodes], reference, released);
+      const [first] = moved;
+      if (!acyclic || !first) continue;
       const pointerOf = (node: Node): string => node.assigned.get(column)?.pointer ?? node.pointer;
-      for (const node of moved) {
-        if (!above) {
-          const message = `More than ${MOST_ABOVE} records are above this one`;
-          refuse(session, 'invalid-reference', pointerOf(node), 'too-deep', message);
-          break;
-        }
-        const [start, seen] = [idOf(node), new Set<Identifier | Node>()];
-        let record = above(start);
-        for (; record !== null && record !== start && !seen.has(record); record = above(record)) seen.add(record);
+      const parents = await parentsIn(session, [type, nodes], reference, released);
+      if (!parents) {
+        const message = `More than ${MAX_ABOVE} records are above this one`;
+        refuse(session, 'invalid-reference', pointerOf(first), 'too-deep', message);
+      }
+      for (const node of parents ? moved : []) {
+        const seen = new Set([idOf(node)]);
+        let record = parents?.get(idOf(node)) ?? null;
+        for (; record !== null && !seen.has(record); record = parents?.get(record) ?? null) seen.add(record);
         const message = `${nameOf(node)} would be below itself; link a record that is not below it`;
-        if (record === start) refuse(session, 'invalid-reference', pointerOf(node), 'cycle', message);
+        if (record === idOf(node)) refuse(session, 'invalid-reference', pointerOf(node), 'cycle', message);
       }
     }
 }
 
-/** Returns a function for the future parent of a record; undefined if more than MOST_ABOVE are above. */
+/** The future parents of the records and of all above them; undefined if more than MAX_ABOVE are above. */
 async function parentsIn(
   { deleted, tables, writer }: WriteSession,
   [type, nodes]: readonly [RecordType, readonly Node[]],
   reference: Reference,
   released: readonly Released[],
-) {
+): Promise<ReadonlyMap<Identifier | Node, Identifier | Node | null> | undefined> {
   const links = new Map<Identifier | Node, Identifier | Node | null>();
   for (const node of nodes) {
     const value = deleted.has(node) ? null : node.assigned.get(reference.column)?.value;
@@ -321,14 +318,9 @@ async function parentsIn(
   if (tables.lockOwnership) await writer.value(tables.lockOwnership, []);
   const parents = [...new Set(links.values())].filter((record) => typeof record !== 'object');
   const { above } = tables.of(type).linksIn(reference.column);
-  const rows = await writer.all(above, [JSON.stringify(parents), MOST_ABOVE + 1]);
-  if (rows.length > MOST_ABOVE) return undefined;
-  const stored = new Map(rows as readonly (readonly [Identifier, Identifier | null])[]);
-  return (record: Identifier | Node): Identifier | Node | null => {
-    const link = links.get(record);
-    if (link !== undefined || typeof record === 'object') return link ?? null;
-    return stored.get(record) ?? null;
-  };
+  const rows = await writer.all(above, [JSON.stringify(parents), MAX_ABOVE + 1]);
+  if (rows.length > MAX_ABOVE) return undefined;
+  return new Map([...(rows as readonly (readonly [Identifier, Identifier | null])[]), ...links]);
 }
 
 /** JSON of all open keys after the write; undefined if the body writes none. */
@@ -344,7 +336,7 @@ function openColumn(node: Node): string | undefined {
 }
 
 /** The value of a column of a new record. */
-export function newValue(node: Node, name: string): SqlValue | Node {
+function newValue(node: Node, name: string): SqlValue | Node {
   const assigned = node.assigned.get(name);
   if (assigned) return assigned.value;
   const text = node.table.texts.get(name);
@@ -377,6 +369,8 @@ function cutOf(node: Node, deletes: boolean): readonly Step[] {
 interface Step {
   readonly node: Node;
   readonly changes: readonly ColumnValue[];
+  /** A column to set to a placeholder, which frees its value for another record. */
+  readonly frees?: Column;
 }
 
 type ColumnValue = readonly [column: string, value: SqlValue | Node];
@@ -388,7 +382,6 @@ async function inOrder(session: WriteSession, changed: readonly Node[]): Promise
     session,
     holders: holdersAmong(session, changed),
     steps: [],
-    freed: [],
     begun: new Set(),
     done: new Set(),
     parked: new Map(),
@@ -402,17 +395,18 @@ async function inOrder(session: WriteSession, changed: readonly Node[]): Promise
       else if (!order.begun.has(value)) stack.push(visit(order, value));
     }
   }
-  const { steps, freed } = order;
-  for (const { at, node, column } of freed)
-    steps[at] = { node, changes: [[column.name, await freeValue(session, node, column)]] };
-  return steps;
+  return Promise.all(
+    order.steps.map(async ({ node, changes, frees }): Promise<Step> => ({
+      node,
+      changes: frees ? [[frees.name, await freeValue(session, node, frees)]] : changes,
+    })),
+  );
 }
 
 interface Order {
   readonly session: WriteSession;
   readonly holders: ReturnType<typeof holdersAmong>;
   readonly steps: Step[];
-  readonly freed: { readonly at: number; readonly node: Node; readonly column: Column }[];
   readonly begun: Set<Node>;
   readonly done: Set<Node>;
   readonly parked: Map<Node, readonly string[]>;
@@ -422,7 +416,7 @@ interface Order {
  * Yields the records that come before, so that long chains need no deep stack. Not a closure of the write: V8 would keep
  * what it refers to until a full collection.
  */
-function* visit({ session, holders, steps, freed, begun, done, parked }: Order, node: Node): Generator<Node> {
+function* visit({ session, holders, steps, begun, done, parked }: Order, node: Node): Generator<Node> {
   begun.add(node);
   for (const { value } of node.assigned.values()) if (isNode(value)) yield value;
   for (const { node: holder, columns } of holders(node)) {
@@ -430,8 +424,7 @@ function* visit({ session, holders, steps, freed, begun, done, parked }: Order, 
     if (done.has(holder)) continue;
     const column = freeColumn(holder, columns);
     if (!column) throw exchangeConflict(session, node, holder, columns);
-    freed.push({ at: steps.length, node: holder, column });
-    steps.push({ node: holder, changes: [] });
+    steps.push({ node: holder, changes: [], frees: column });
     parked.set(holder, [...(parked.get(holder) ?? []), column.name]);
   }
   done.add(node);
@@ -460,7 +453,7 @@ const uniqueColumns = memoized(({ indexes, references }: RecordType): readonly (
   ...references.flatMap(({ unique, column }) => (unique ? [[column]] : [])),
 ]);
 
-export function holdersAmong({ dialect }: WriteSession, changed: readonly Node[]): (node: Node) => readonly Holder[] {
+function holdersAmong({ dialect }: WriteSession, changed: readonly Node[]): (node: Node) => readonly Holder[] {
   /** undefined if one of the values is null. */
   const keyOf = (node: Node, columns: readonly string[], asStored: boolean): string | undefined => {
     const values = columns.map((column) => comparable(node, column, asStored, dialect));
@@ -490,17 +483,13 @@ function comparable(node: Node, name: string, asStored: boolean, dialect: Dialec
 }
 
 /** The column in which a record frees a unique value until it gets its own: null fits, or a value of the type does. */
-export function freeColumn(node: Node, names: readonly string[]): Column | undefined {
+function freeColumn(node: Node, names: readonly string[]): Column | undefined {
   const columns = names.flatMap((name) => node.table.columnOf.get(name) ?? []);
   return columns.find(({ nullable }) => nullable) ?? columns.find(({ field }) => field?.type.temporary);
 }
 
 /** Null, or a value that no record has. It is never committed. */
-export async function freeValue(
-  session: WriteSession,
-  node: Node,
-  { field, nullable, name }: Column,
-): Promise<SqlValue> {
+async function freeValue(session: WriteSession, node: Node, { field, nullable, name }: Column): Promise<SqlValue> {
   if (nullable || !field) return null;
   const indexes = uniqueIndexes(node.type).filter(({ members }) => members.some((one) => columnOf(one) === name));
   for (;;) {
@@ -515,7 +504,7 @@ export async function freeValue(
   }
 }
 
-export function exchangeConflict(session: WriteSession, node: Node, holder: Node, columns: readonly string[]): Problem {
+function exchangeConflict(session: WriteSession, node: Node, holder: Node, columns: readonly string[]): Problem {
   const [pointer = node.pointer] = columns.flatMap((column) => node.assigned.get(column)?.pointer ?? []);
   const { rights } = session;
   const isNamed = node.type.references.every(
