@@ -40,12 +40,12 @@ export interface ServiceParts extends Pick<Service, 'store'> {
 const MOST_KEPT = 16;
 
 /** The clients of the model that is served at the time. After `close`, `current` throws a Problem. */
-export function createClients(modelOf: () => Model, parts: ServiceParts) {
+export function createClients(served: { readonly model: Model }, parts: ServiceParts) {
   const clientsOf = memoized((model: Model) => clientsOfModel(model, parts));
   let isClosed = false;
   const current = (): Clients => {
     if (isClosed) throw unavailable('stopping');
-    return clientsOf(modelOf());
+    return clientsOf(served.model);
   };
   return {
     current,

@@ -62,15 +62,15 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   const addressOf = createAddressOf(settings.trustedProxies);
   const nameOf = (request: IncomingMessage): string | undefined => access?.nameOf(request);
   const { onStatement, watch } = createObservers(settings, { log, metrics, addressOf, nameOf });
-  let { model } = schema;
+  const served = { model: schema.model };
   const observers: DatabaseObserver = {
     onStatement,
     log,
-    onServed: (served) => void (model = served),
+    onServed: (model) => void (served.model = model),
     onUnusable: schemaReporter(log),
     onWait: metrics?.wait,
   };
-  const opening = openStorage(model, settings.databaseUrl, settings, observers);
+  const opening = openStorage(schema.model, settings.databaseUrl, settings, observers);
   const { store, prepared } = await opening.catch((error: unknown) => {
     access?.close();
     throw error;
@@ -80,8 +80,8 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   const forgetKeys = () => void store.forgetKeys(settings.idempotencyHours).catch(() => undefined);
   const forgetting = setInterval(forgetKeys, MINUTE).unref();
   const readContent = contentReader(settings, budget);
-  const validatorsFor = (served: Model) => (served === schema.model ? schema.validatorsOf : createValidators(served));
-  const clients = createClients(() => model, { access, validatorsFor, settings, store });
+  const validatorsFor = (model: Model) => (model === schema.model ? schema.validatorsOf : createValidators(model));
+  const clients = createClients(served, { access, validatorsFor, settings, store });
   // A host application limits rates itself.
   const isLimited = ![AUTO_RATE, Infinity].includes(settings.rateLimit);
   const options: HandlerOptions = {
@@ -104,7 +104,7 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   return {
     ...http,
     get model() {
-      return model;
+      return served.model;
     },
     modelFor: (request) => seenBy(request, clients.current),
     clients: clients.current,
