@@ -13,11 +13,11 @@ import {
   JSON_TYPE,
   NDJSON_TYPE,
   type OperationEntry,
+  type OperationName,
   operationEntries,
   type OperationPath,
   problemsOf,
   type ResponseContent,
-  responsesOf,
 } from '../operations/table.ts';
 import { MAX_GROUPS } from '../query/summary.ts';
 import { PACKAGE_FOLDER } from '../process.ts';
@@ -26,6 +26,7 @@ import { arrayOf, closed, type Components, createComponents, described, integers
 import { changeExample, creationExample, itemExample, recordExample, upsertExample } from './examples.ts';
 import { identifierParameter, parametersOf } from './parameters.ts';
 import { changeRef, creationRef, itemRef, recordRef } from './schemas.ts';
+import texts from './operations.json';
 import { dryRunSchema, headersOf, problemResponses } from './shared.ts';
 
 export interface About {
@@ -92,11 +93,22 @@ function pathsOf(type: RecordType, root: string, parts: Components): readonly (r
 function pathMethods(type: RecordType, path: OperationPath, parts: Components): JsonObject {
   const entries = operationEntries.filter(([, entry]) => entry.path === path && isOffered(entry, type));
   return Object.fromEntries(
-    entries.map(([, entry]) => [entry.method.toLowerCase(), operationObject(entry, type, parts)]),
+    entries.map(([name, entry]) => [entry.method.toLowerCase(), operationObject(entry, TEXTS[name], type, parts)]),
   );
 }
 
-function operationObject(entry: OperationEntry, type: RecordType, parts: Components): JsonObject {
+interface OperationTexts {
+  /** OpenAPI's operationId. `{one}` and `{many}`, here and in `title`, are the names of the type. */
+  readonly id: string;
+  readonly title: string;
+  readonly description: string;
+  /** Descriptions of the responses. */
+  readonly answers: Readonly<Partial<Record<200 | 201, string>>>;
+}
+
+const TEXTS: Readonly<Record<OperationName, OperationTexts>> = texts;
+
+function operationObject(entry: OperationEntry, text: OperationTexts, type: RecordType, parts: Components): JsonObject {
   const { name, description } = type;
   const many = defaultPath(name);
   const manyInPascal = many.split('-').map(capitalized).join('');
@@ -106,13 +118,13 @@ function operationObject(entry: OperationEntry, type: RecordType, parts: Compone
       (type.preconditions === 'required' && (entry.right !== 'create' || isUpsertable(type))),
   );
   return {
-    operationId: entry.id
+    operationId: text.id
       .replace('{one}', parts.nameOf('one', name, capitalized(name)))
       .replace('{many}', parts.nameOf('many', name, manyInPascal)),
-    summary: entry.title
+    summary: text.title
       .replace('{one}', snakeCase(name).replaceAll('_', ' '))
       .replace('{many}', many.replaceAll('-', ' ')),
-    description: [entry.description, ...(description === '' ? [] : [description])].join('\n\n'),
+    description: [text.description, ...(description === '' ? [] : [description])].join('\n\n'),
     tags: [name],
     parameters: parametersOf(entry, type, parts),
     ...(entry.body
@@ -123,7 +135,7 @@ function operationObject(entry: OperationEntry, type: RecordType, parts: Compone
           },
         }
       : {}),
-    responses: { ...responseObjects(entry, type, parts), ...problemResponses(codes, parts) },
+    responses: { ...responseObjects(entry, text, type, parts), ...problemResponses(codes, parts) },
   };
 }
 
@@ -165,8 +177,8 @@ function bodyContent(
   return Object.fromEntries(mediaTypes.map((name) => [name, media]));
 }
 
-function responseObjects(entry: OperationEntry, type: RecordType, parts: Components): JsonObject {
-  const sent = responsesOf(entry).filter(
+function responseObjects(entry: OperationEntry, text: OperationTexts, type: RecordType, parts: Components): JsonObject {
+  const sent = responsesOf(entry, text).filter(
     ({ status, holds }) =>
       (entry.right !== 'create' || status === 201 || isUpsertable(type)) && (holds !== undefined || !parts.isSimple),
   );
@@ -185,6 +197,38 @@ function responseObjects(entry: OperationEntry, type: RecordType, parts: Compone
       return [status, parts.use('responses', description, name, () => whole)];
     }),
   );
+}
+
+interface ResponseEntry {
+  readonly status: 200 | 201 | 204 | 304;
+  readonly holds?: ResponseContent;
+  readonly description: string;
+  /** All responses also have Cache-Control, Vary and X-Request-Id. */
+  readonly headers: readonly ('ETag' | 'Location' | 'Link' | 'X-Total-Count' | 'Preference-Applied' | 'X-Position')[];
+}
+
+function responsesOf(
+  { method, path, right, body, answers }: OperationEntry,
+  { answers: descriptions }: OperationTexts,
+): readonly ResponseEntry[] {
+  const isSeveral = body?.shape === 'records';
+  const tag = right === 'delete' || isSeveral ? [] : (['ETag'] as const);
+  const written = [...tag, 'X-Position', 'Preference-Applied'] as const;
+  const rows = ['X-Total-Count', 'Link', 'ETag', 'Preference-Applied'] as const;
+  const own = method !== 'GET' ? written : path === 'item' ? tag : rows;
+  const withContent = ([200, 201] as const).flatMap((status): readonly ResponseEntry[] => {
+    const holds = answers[status];
+    if (holds === undefined) return [];
+    const description = descriptions[status] ?? '';
+    return [{ status, holds, description, headers: status === 201 ? ['Location', ...own] : own }];
+  });
+  if (method === 'GET') {
+    const description = 'The client already has the current representation.';
+    return [...withContent, { status: 304, description, headers: ['ETag'] }];
+  }
+  const done = isSeveral ? 'records were updated' : `record was ${right === 'delete' ? 'deleted' : 'updated'}`;
+  const description = `The ${done}. After \`Prefer: return=minimal\`.`;
+  return [...withContent, { status: 204, description, headers: written }];
 }
 
 function contentOf(holds: ResponseContent, type: RecordType, parts: Components): JsonObject {
