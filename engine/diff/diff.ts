@@ -93,31 +93,25 @@ interface Pair<T> {
 
 type NamesNow = ReadonlyMap<RecordType | Field | Relation, string>;
 
-class Report {
-  readonly changes: Change[] = [];
-  readonly #type: string;
-  readonly #affected: Readonly<Record<Breaks, boolean>>;
-
-  constructor(type: string, affected: Partial<Record<Breaks, boolean>>) {
-    this.#type = type;
-    this.#affected = { all: false, creates: false, writes: false, upserts: false, none: false, ...affected };
-  }
-
-  add(kind: ChangeKind, name?: string, was?: unknown, is?: unknown): void {
+/** The changes of one type. `affected`: which kinds of clients it has. */
+function reportOn(type: string, affected: Partial<Record<Breaks, boolean>> = {}) {
+  const changes: Change[] = [];
+  const add = (kind: ChangeKind, name?: string, was?: unknown, is?: unknown): void => {
     const [breaks, says] = changeKinds[kind];
     const description = says.replace('{was}', () => String(was)).replace('{is}', () => String(is));
-    this.changes.push({ kind, breaking: this.#affected[breaks], type: this.#type, name, description });
-  }
-
-  compare(kind: ChangeKind, name: string | undefined, was: unknown, is: unknown): void {
-    if (was !== is) this.add(kind, name, was, is);
-  }
-
+    changes.push({ kind, breaking: affected[breaks] ?? false, type, name, description });
+  };
+  const compare = (kind: ChangeKind, name: string | undefined, was: unknown, is: unknown): void => {
+    if (was !== is) add(kind, name, was, is);
+  };
   /** Adds `on` if it became true, `off` if it became false. */
-  flag(was: boolean, is: boolean, on: ChangeKind, off: ChangeKind, name?: string): void {
-    if (was !== is) this.add(is ? on : off, name);
-  }
+  const flag = (was: boolean, is: boolean, on: ChangeKind, off: ChangeKind, name?: string): void => {
+    if (was !== is) add(is ? on : off, name);
+  };
+  return { changes, add, compare, flag };
 }
+
+type Report = ReturnType<typeof reportOn>;
 
 export function compareModels(before: Model, after: Model): readonly Change[] {
   const types = pairUp(before.types, after.types);
@@ -134,7 +128,7 @@ export function compareModels(before: Model, after: Model): readonly Change[] {
     const creates = operations.has('create') || nested.has(pair.before);
     const writes = operations.has('update') || creates;
     const upserts = operations.has('create') && operations.has('update');
-    const report = new Report(pair.after.name, { all: true, creates, writes, upserts });
+    const report = reportOn(pair.after.name, { all: true, creates, writes, upserts });
     const add = (kind: 'field' | 'relation', name: string, required: boolean, is: string): void => {
       if (open) report.add('key-declared', name, undefined, is);
       if (required) report.add(`required-${kind}-added`, name);
@@ -151,13 +145,13 @@ export function compareModels(before: Model, after: Model): readonly Change[] {
     return report;
   });
   for (const { name } of types.added) {
-    const report = new Report(name, {});
+    const report = reportOn(name);
     report.add('type-added');
     reports.push(report);
   }
   // A type without operations breaks no client; relations to it are reported separately.
   for (const { name, path, operations } of types.removed) {
-    const report = new Report(name, { all: operations.size > 0 });
+    const report = reportOn(name, { all: operations.size > 0 });
     const says = operations.size > 0 ? `/api/${path} no longer exists` : 'it had no path';
     report.add('type-removed', undefined, undefined, says);
     reports.push(report);
