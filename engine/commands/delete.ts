@@ -1,6 +1,6 @@
 /** `delete` deletes a record and its cascade in short transactions. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { expectedOf, type Identifier, parsedIdentifier } from '../model/identifier.ts';
+import { expectedOf, type Identifier, parserOf } from '../model/identifier.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { Problem, StartError } from '../problem.ts';
 import { print } from '../process.ts';
@@ -29,7 +29,7 @@ export const remove = command(
       );
     const { found, rows } = await withDatabase(settings, async (own, driver) => {
       const { identifier: known } = typeNamed(own, name);
-      const identifier = parsedIdentifier(known, text);
+      const identifier = parserOf(known)(text);
       if (identifier === undefined)
         throw new StartError(`"${text}" is not an identifier; expected ${expectedOf(known)}\n${USAGE}`);
       const { steps, kept, model } = await planFor(own, driver);

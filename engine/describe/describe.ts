@@ -23,7 +23,8 @@ export const byName = <T extends { readonly name: string }>(
 ): JsonObject => Object.fromEntries([...items].map((item) => [item.name, describeOne(item)]));
 
 export function describeType(type: RecordType): JsonObject {
-  const { name, title, description, inRecord } = type.identifier;
+  const { name, title, description, inRecord, kind, by, constraints, examples } = type.identifier;
+  const made = { type: kind.type.name, by, ...constraints, ...(examples.length > 0 ? { examples } : {}) };
   return withoutUndefined({
     type: type.name,
     title: { ...type.title },
@@ -32,7 +33,7 @@ export function describeType(type: RecordType): JsonObject {
     path: type.path,
     table: type.table,
     operations: [...type.operations],
-    identifier: { name, title, description, inRecord },
+    identifier: { name, ...made, title, description, inRecord },
     label: labelAmong(type, type.defaultVariant.fields)?.name,
     order: orderOf(type),
     fields: byName(type.fields.values(), describeField),

@@ -1,4 +1,5 @@
 /** Compares two models: what changes for HTTP clients. */
+import { isDeepStrictEqual } from 'node:util';
 import { COUNT_MODES, NOW, OPERATIONS, type Preconditions } from '../descriptor/descriptor.ts';
 import { listed, widens } from '../field-types/field-type.ts';
 import { ruleKey, ruleOf, sentence } from '../model/checks.ts';
@@ -16,6 +17,11 @@ const changeKinds = {
   'identifier-renamed': ['all', 'was "{was}"'],
   'identifier-hidden': ['all', 'records no longer show it'],
   'identifier-shown': ['none', 'records now show it'],
+  'identifier-type-changed': ['all', 'was {was}, is {is}'],
+  'identifier-narrowed': ['creates', 'must now be {is}'],
+  'identifier-widened': ['none', 'may now be {is}'],
+  'identifier-by-client': ['creates', 'create now needs it'],
+  'identifier-by-service': ['none', 'create no longer needs it'],
   'order-changed': ['all', 'was {was}, is {is}'],
   'limit-lowered': ['all', 'was {was}, is {is}'],
   'limit-raised': ['none', 'was {was}, is {is}'],
@@ -189,6 +195,15 @@ function compareType({ before, after }: Pair<RecordType>, now: NamesNow, report:
   const [was, is] = [before.identifier, after.identifier];
   report.compare('identifier-renamed', is.name, was.name, is.name);
   report.flag(was.inRecord, is.inRecord, 'identifier-shown', 'identifier-hidden', is.name);
+  report.compare('identifier-type-changed', is.name, was.type.name, is.type.name);
+  report.flag(was.by === 'service', is.by === 'service', 'identifier-by-service', 'identifier-by-client', is.name);
+  if (was.type === is.type && !isDeepStrictEqual(was.constraints, is.constraints))
+    report.add(
+      widens(is.type, was, is) ? 'identifier-widened' : 'identifier-narrowed',
+      is.name,
+      undefined,
+      is.type.expected(is),
+    );
   report.compare('order-changed', undefined, orderOf(before, now), orderOf(after));
   if (before.operations.has('list')) {
     const isLess = COUNT_MODES.indexOf(after.count) > COUNT_MODES.indexOf(before.count);

@@ -6,6 +6,7 @@ import { type Caller, CallerGone, NO_CLIENT, type Position } from '../edge/calle
 import { writeAnswer } from '../http/answer.ts';
 import { BudgetCaller } from '../http/request.ts';
 import { kindOf, textFault } from '../json/json.ts';
+import type { Identifier } from '../model/identifier.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { ALL_RIGHTS, can, hiddenRequirement, knows } from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';
@@ -123,7 +124,7 @@ export async function serveCall(
       );
     const service = serviceOf(type);
     const { store, queries, limits, path } = service;
-    if (name === 'get') return get(service, identifierOf(id), queries.view(parameters), caller);
+    if (name === 'get') return get(service, identifierOf(id, type), queries.view(parameters), caller);
     if (name === 'list' || name === 'summary') {
       const { count = type.count } = options;
       if (!COUNT_MODES.includes(count)) throw refusal('count', `count must be one of ${COUNT_MODES.join(', ')}`);
@@ -138,7 +139,7 @@ export async function serveCall(
     const asked = JSON.stringify([type.name, entry.right, id, parameters.all]);
     const result = await CALLS[name].write(service, {
       once: onceOf(options.idempotencyKey, service, () => [asked, text], words.idempotencyKey),
-      id: entry.path === 'item' ? identifierOf(id) : 0,
+      id: entry.path === 'item' ? identifierOf(id, type) : 0,
       query: queries.write(parameters),
       body: entry.body ? readBody(text, entry.body.shape, type, limits) : NO_BODY,
       preconditions: { ifMatch: options.ifMatch, ifNoneMatch: undefined, name: words.ifMatch },
@@ -151,7 +152,8 @@ export async function serveCall(
 }
 
 /** String([7]) is "7": refuses arrays as identifiers. */
-const identifierOf = (id: unknown): number => parseIdentifier(typeof id === 'object' ? kindOf(id) : String(id));
+const identifierOf = (id: unknown, type: RecordType): Identifier =>
+  parseIdentifier(typeof id === 'object' ? kindOf(id) : String(id), type);
 
 async function whole(result: ListResult, caller: Caller): Promise<CallResult> {
   if ('rows' in result) return { ...result, json: `[${result.rows.join(',')}]` };

@@ -82,7 +82,7 @@ export interface RecordCollection<R extends object> {
   /** All records that match, or a page of them if there is a limit. */
   list(options?: ListOptions): Promise<RecordPage<R>>;
   /** `get`, `update` and `delete` reject with `record-not-found`. */
-  get(identifier: number, options?: ViewOptions): Promise<R>;
+  get(identifier: number | string, options?: ViewOptions): Promise<R>;
   /** Creates a record and its nested records in one transaction; resolves with it as stored. */
   create(record: object, options?: CreateOptions): Promise<R>;
   /** Creates all records or none, in one transaction; resolves with them in the same order. */
@@ -92,9 +92,9 @@ export interface RecordCollection<R extends object> {
   /** Counts records and aggregates their values, by group. */
   summary(options?: SummaryOptions): Promise<SummaryPage>;
   /** Omitted keys keep their values. Resolves with the stored record. */
-  update(identifier: number, changes: object, options?: UpdateOptions): Promise<R>;
+  update(identifier: number | string, changes: object, options?: UpdateOptions): Promise<R>;
   /** Resolves with the deleted record. */
-  delete(identifier: number, options?: UpdateOptions): Promise<R>;
+  delete(identifier: number | string, options?: UpdateOptions): Promise<R>;
   /** The same writes, but each changes nothing and resolves with a report of its effects. */
   readonly dryRun: DryRuns<R>;
   /**
@@ -109,8 +109,8 @@ export interface DryRuns<R extends object> {
   create(record: object, options?: ViewOptions): Promise<DryRun<R>>;
   createMany(records: readonly object[], options?: ViewOptions): Promise<DryRun<readonly R[]>>;
   updateMany(changes: readonly object[], options?: ViewOptions): Promise<DryRun<readonly R[]>>;
-  update(identifier: number, changes: object, options?: UpdateOptions): Promise<DryRun<R>>;
-  delete(identifier: number, options?: UpdateOptions): Promise<DryRun<R>>;
+  update(identifier: number | string, changes: object, options?: UpdateOptions): Promise<DryRun<R>>;
+  delete(identifier: number | string, options?: UpdateOptions): Promise<DryRun<R>>;
 }
 
 export interface DryRun<T> {
@@ -130,7 +130,7 @@ export interface DryRunEffect {
   readonly relation?: string;
   readonly keys?: readonly string[];
   readonly count: number;
-  readonly identifiers: readonly number[];
+  readonly identifiers: readonly (number | string)[];
 }
 
 export interface ViewOptions {

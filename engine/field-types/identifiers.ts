@@ -1,6 +1,6 @@
 /** The kinds of identifiers, each on the field type of its name. Shared code never branches on the name of a kind. */
 import { randomInt, randomUUID } from 'node:crypto';
-import type { JsonObject, JsonValue } from '../json/json.ts';
+import type { JsonObject } from '../json/json.ts';
 import { type FieldType, pick, type Shape } from './field-type.ts';
 import { integer } from './integer.ts';
 import { ownPattern } from './patterns.ts';
@@ -30,8 +30,6 @@ export interface IdentifierKind {
   schema(shape: Shape, largest?: number): JsonObject;
   /** Completes "… must be": "an integer from 1 to 2^53-1". */
   expected(shape: Shape, largest?: number | string): string;
-  /** Reads the segment of a path; `identifierOf` checks the value. */
-  read(text: string): JsonValue;
   /** Different by seed. */
   sample(shape: Shape, seed: number): Identifier;
 }
@@ -44,7 +42,6 @@ const counted: IdentifierKind = {
   keywords: [],
   schema: (_, largest = Number.MAX_SAFE_INTEGER) => ({ type: 'integer', minimum: 1, maximum: largest }),
   expected: (_, largest = '2^53-1') => `an integer from 1 to ${largest}`,
-  read: (text) => (/^[1-9]\d{0,15}$/.test(text) ? Number(text) : null),
   sample: (_, seed) => seed + 1,
 };
 
@@ -68,7 +65,6 @@ const unique: IdentifierKind = {
   keywords: [],
   schema: uuid.schema,
   expected: () => 'a UUID',
-  read: (text) => text,
   sample: (shape, seed) => String(uuid.good(shape, seed)),
 };
 
@@ -82,7 +78,6 @@ const named: IdentifierKind = {
   keywords: ['minLength', 'maxLength', 'pattern', 'format'],
   schema: (shape) => ({ ...string.schema(shape), allOf: [{ pattern: USABLE }] }),
   expected: (shape) => `${string.expected(shape)} (no control characters, and not "." or "..")`,
-  read: (text) => text,
   sample: sampleText,
 };
 

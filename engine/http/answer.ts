@@ -8,6 +8,7 @@ import Negotiator from 'negotiator';
 import type { AwaitReader } from '../edge/budget.ts';
 import { CallerGone } from '../edge/caller.ts';
 import type { Log } from '../log.ts';
+import { pathSegment } from '../model/identifier.ts';
 import {
   asNamed,
   codedTag,
@@ -57,7 +58,7 @@ export function writeAnswer(
   applied: HeaderMap,
 ): Answer & { readonly body: string | undefined } {
   const headers = {
-    ...(created === undefined ? {} : { Location: `${url}/${created}` }),
+    ...(created === undefined ? {} : { Location: `${url}/${pathSegment(created)}` }),
     ...(tag === undefined ? {} : { ETag: tag }),
     ...applied,
   };

@@ -1,5 +1,6 @@
 /** Reads bodies with a record per line: NDJSON, and CSV (RFC 4180), where an empty cell is null, `""` the empty string. */
 import { isUtf8 } from 'node:buffer';
+import type { Shape } from '../field-types/field-type.ts';
 import {
   decode,
   escapeStep,
@@ -11,6 +12,7 @@ import {
   unescapedSteps,
 } from '../json/json.ts';
 import { NO_RAW_VALUES, type RawMember, readJson, readObject } from '../json/tokenizer.ts';
+import { expectedOf, type IdentifierField } from '../model/identifier.ts';
 import { type Field, identifierIn, type RecordType } from '../model/model.ts';
 import { fieldsOf, relationsIn, type Rights } from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';
@@ -122,7 +124,7 @@ export function readNdjson(text: string, type: RecordType, limits: BodyLimits): 
 // CSV cells. The field decides whether a cell is a string or JSON.
 
 /** `either`: valid JSON is a value of any type; anything else is a string. */
-export function cellForm(field: Field): 'text' | 'json' | 'either' {
+export function cellForm(field: Shape & Pick<Field, 'type'>): 'text' | 'json' | 'either' {
   const { type } = field.type.schema(field);
   if (type === undefined) return 'either';
   return type === 'string' ? 'text' : 'json';
@@ -182,29 +184,32 @@ type CsvColumns = ReadonlyMap<string, ReadCell>;
 
 function columnsOf(type: RecordType, limits: BodyLimits): CsvColumns {
   const { identifier, fields, relations } = type;
-  const readIdentifier = scalarReader(true);
+  const readerOf = (one: IdentifierField): ReadCell => (cellForm(one) === 'text' ? readText : scalarReader(true));
   const columns = new Map<string, ReadCell>();
-  if (identifier.inRecord) columns.set(identifier.name, readIdentifier);
+  if (identifier.inRecord) columns.set(identifier.name, readerOf(identifier));
   for (const field of fields.values()) columns.set(field.name, cellReader(type, field, limits));
   // The cell of a link holds the identifier of its record; the validator refuses anything else.
   for (const { name, toMany, target } of relations.values())
     if (!toMany && target.identifier.inRecord)
       columns.set(name, (cell) => {
-        const link = { [target.identifier.name]: readIdentifier(cell).value };
+        const link = { [target.identifier.name]: readerOf(target.identifier)(cell).value };
         return { value: identifierIn(link, target) === undefined ? cell : link };
       });
   return columns;
 }
+
+/** Codes of values that are no identifiers. */
+const WRONG = new Set(['type', 'null', 'format', 'pattern', 'max-length', 'min-length']);
 
 /** Moves faults inside links to their column, and calls null an empty cell. */
 function inCells(fault: Fault, { relations }: RecordType, columns: readonly string[]): Fault {
   if (!('pointer' in fault)) return fault;
   const [index, name = ''] = unescapedSteps(fault.pointer);
   const link = relations.get(name)?.target;
-  const isWrong = fault.code === 'type' || fault.code === 'null';
+  const isWrong = WRONG.has(fault.code);
   const plain =
     link && isWrong
-      ? `"${name}" must be the ${link.identifier.name} of a record of ${link.name}: an integer from 1 to 2^53-1`
+      ? `"${name}" must be the ${link.identifier.name} of a record of ${link.name}: ${expectedOf(link.identifier)}`
       : fault.message;
   const isEmpty = fault.code === 'null' || (fault.code === 'required' && columns.includes(name));
   const message = isEmpty ? `An empty cell is null, but ${plain}` : plain;

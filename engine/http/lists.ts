@@ -224,7 +224,7 @@ const plainCell = (value: JsonValue): string =>
   value === null ? '' : quoted(String(typeof value === 'object' ? Object.values(value)[0] : value));
 
 /** The 9 of `{"zone_id":9}`. */
-const linkCell = (text: string): string => (text === 'null' ? text : text.slice(text.lastIndexOf(':') + 1, -1).trim());
+const linkCell = (text: string): string => (text === 'null' ? text : text.slice(text.indexOf(':') + 1, -1).trim());
 
 function groupRows({ keys, measures }: SummaryQuery): RowFormat {
   const [by, values] = [keys, measures].map((columns) => columns.map(({ name }) => name));

@@ -23,7 +23,7 @@ const SERVERS: Readonly<Record<OperationName, Server>> = {
   list: linkedList,
   summary: summaryServer,
   get: (service) => (exchange) => {
-    const id = parseIdentifier(exchange.identifier);
+    const id = parseIdentifier(exchange.identifier, service.type);
     const query = service.queries.view(exchange.target.query);
     const preconditions = requests.preconditionsOf(exchange.request);
     const result = get(service, id, query, exchange.caller);
@@ -63,7 +63,7 @@ function writing<Q>(
         'parsed' in content ? JSON.stringify(content.parsed) : content,
       ];
     });
-    const id = kind === 'item' ? parseIdentifier(identifier) : 0;
+    const id = kind === 'item' ? parseIdentifier(identifier, service.type) : 0;
     const query = parseQuery(target.query);
     const parsed = taken ? bodyIn(exchange, content, taken.shape, service) : bodies.NO_BODY;
     const body = (taken && (await service.translate?.(parsed, exchange))) ?? parsed;
@@ -114,7 +114,7 @@ export interface Route {
   readonly options: Answer;
 }
 
-type TypeRoutes = Readonly<Record<OperationPath, Route>>;
+type TypeRoutes = Readonly<Record<OperationPath, Route>> & { readonly type: RecordType };
 
 /** The routes of the types that the client may read. Types without operations are reachable only through others. */
 export interface Routes {
@@ -149,6 +149,7 @@ export function createRoutes(
       if (type === undefined || !isServed(type)) return known;
       const service = serviceOf(type);
       const routes = {
+        type,
         collection: routeOf(service, bindings, 'collection'),
         item: routeOf(service, bindings, 'item'),
         summary: routeOf(service, bindings, 'summary'),
@@ -200,9 +201,12 @@ export function findRoute(all: RoutesByRoot, target: Target): { readonly route: 
   const routesOfType = routes.get(unescaped(path.slice(root.length, slash < 0 ? undefined : slash)));
   if (routesOfType !== undefined && slash < 0) return { route: routesOfType.collection, identifier: '' };
   const last = slash < 0 ? '' : path.slice(slash + 1);
-  if (routesOfType === undefined || last === '' || last.includes('/')) throw unknownPath(target, routes);
+  const kind = routesOfType?.type.identifier.kind;
+  if (!routesOfType || !kind || (last === '' && kind.isCounted) || last.includes('/'))
+    throw unknownPath(target, routes);
   const identifier = unescaped(last);
-  if (!identifier.startsWith('$')) return { route: routesOfType.item, identifier };
+  // An escaped `$` begins a text.
+  if (!(kind.type.isText ? last : identifier).startsWith('$')) return { route: routesOfType.item, identifier };
   if (identifier !== SUMMARY || routesOfType.summary.offers.size === 0) throw unknownPath(target, routes);
   return { route: routesOfType.summary, identifier: '' };
 }

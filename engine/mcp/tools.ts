@@ -151,8 +151,10 @@ export function createAgentServer(rights: AgentRights): Server {
   const allowed = new Set([...rights.model.types.values()].flatMap(({ operations }) => [...operations]));
   /** Whether the agent may use the tool on some type. */
   const isOffered = ({ call }: AgentTool): boolean => call === undefined || allowed.has(OPERATIONS[call[0]].right);
+  const areNumbers = [...rights.model.types.values()].every(({ identifier }) => identifier.kind.isCounted);
+  const id = areNumbers ? ARGUMENTS.id : { ...ARGUMENTS.id, type: 'string' };
   const offered = Object.entries(TOOLS).filter(([, tool]) => isOffered(tool));
-  server.setRequestHandler('tools/list', () => ({ tools: offered.map(([name, tool]) => toolOf(name, tool)) }));
+  server.setRequestHandler('tools/list', () => ({ tools: offered.map(([name, tool]) => toolOf(name, tool, id)) }));
   server.setRequestHandler('tools/call', async ({ params }) => {
     const { name } = params;
     const tool = Object.hasOwn(TOOLS, name) ? TOOLS[name] : undefined;
@@ -175,9 +177,10 @@ export function createAgentServer(rights: AgentRights): Server {
 
 const answerOf = (text: string) => ({ content: [{ type: 'text' as const, text }] });
 
-function toolOf(name: string, { description, required, optional, call }: AgentTool): Tool {
+function toolOf(name: string, { description, required, optional, call }: AgentTool, id: JsonObject): Tool {
   const verb = call?.[0];
-  const properties = Object.fromEntries([...required, ...optional].map((one) => [one, ARGUMENTS[one]]));
+  const known = { ...ARGUMENTS, id };
+  const properties = Object.fromEntries([...required, ...optional].map((one) => [one, known[one]]));
   const schema = { type: 'object', properties, required, additionalProperties: false };
   const isRead = verb === undefined || OPERATIONS[verb].method === 'GET';
   return {
@@ -348,7 +351,7 @@ function isDefault(key: string, value: JsonValue): boolean {
 
 /** The next step, if it depends on the code. */
 const NEXT: Readonly<Partial<Record<ProblemCode, string>>> = {
-  'invalid-identifier': 'An identifier is a whole number from 1; list_records shows those that there are.',
+  'invalid-identifier': 'list_records shows the identifiers that there are.',
   'path-not-found': 'list_types shows the types that there are.',
   'record-not-found': 'list_records shows the records that there are.',
   'method-not-allowed': 'list_types shows what each type offers.',

@@ -28,9 +28,18 @@ const checkOf = memoized(({ kind, constraints, examples }: IdentifierField) =>
 export const identifierOf = (identifier: IdentifierField, value: JsonValue | undefined): Identifier | undefined =>
   checkOf(identifier)(value) ? ((identifier.type.canonical?.(value ?? null) ?? value) as Identifier) : undefined;
 
-/** As a path or a command has it. */
-export const parsedIdentifier = (identifier: IdentifierField, text: string): Identifier | undefined =>
-  identifierOf(identifier, identifier.kind.read(text));
+const WHOLE = /^[1-9]\d{0,15}$/;
+
+/** Reads identifiers as a path or a command has them. */
+export const parserOf = memoized((identifier: IdentifierField) => {
+  const check = checkOf(identifier);
+  const { canonical } = identifier.type;
+  const isNumber = identifier.kind.isCounted === true;
+  return (text: string): Identifier | undefined => {
+    const value = !isNumber ? text : WHOLE.test(text) ? Number(text) : null;
+    return check(value) ? ((canonical?.(value) ?? value) as Identifier) : undefined;
+  };
+});
 
 /** As a segment of a path. */
 export const pathSegment = (identifier: Identifier): string => encodeURIComponent(identifier);

@@ -1,12 +1,15 @@
 /** The components of an OpenAPI document, created at the first reference. */
 import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import type { Turns } from '../memo.ts';
+import type { RecordType } from '../model/model.ts';
 
 type Section = 'schemas' | 'parameters' | 'headers' | 'responses' | 'examples';
 
 export interface Components {
   /** `?profile=simple`, for generators. */
   readonly isSimple: boolean;
+  /** The schema of identifiers of any of the types. */
+  readonly identifier: JsonObject;
   /** The wanted name in ASCII, with a number if another thing of the kind has it. */
   nameOf(kind: string, thing: string, wanted: string): string;
   use(section: Section, thing: string, wanted: string, make: () => JsonObject): JsonObject;
@@ -14,7 +17,10 @@ export interface Components {
   withPaths(paths: JsonObject): Turns<{ readonly paths: JsonObject; readonly components: JsonObject }>;
 }
 
-export function createComponents(isSimple: boolean): Components {
+export function createComponents(isSimple: boolean, types: Iterable<RecordType>): Components {
+  const identifier = [...types].every((type) => type.identifier.kind.isCounted)
+    ? integers(1)
+    : { anyOf: [integers(1), { type: 'string' }] };
   const names = new Map<string, string>();
   const taken = new Set<string>();
   const made = new Map<Section, Map<string, JsonObject>>();
@@ -30,6 +36,7 @@ export function createComponents(isSimple: boolean): Components {
   };
   return {
     isSimple,
+    identifier,
     nameOf,
     use: (section, thing, wanted, make) => {
       const name = nameOf(section, thing, wanted);
@@ -76,6 +83,12 @@ export const integers = (minimum: number, maximum = Number.MAX_SAFE_INTEGER): Js
 });
 
 export const arrayOf = (items: JsonObject, more: JsonObject = {}): JsonObject => ({ type: 'array', items, ...more });
+
+/** The schema of a type's identifiers, in one form that generators understand. */
+export function identifierValue({ identifier }: RecordType, maximum?: number): JsonObject {
+  const { allOf: _, ...schema } = identifier.kind.schema(identifier, maximum);
+  return identifier.kind.isCounted ? integers(1, maximum) : schema;
+}
 
 /** An object with only these keys. */
 export const closed = (

@@ -44,7 +44,7 @@ export type Profile = (typeof PROFILES)[number];
 export function* documentTurns(model: Model, about: About, profile: Profile = 'full', base = ''): Turns<JsonObject> {
   const { title, version, dialects = [], guarded = false } = about;
   const isSimple = profile === 'simple';
-  const parts = createComponents(isSimple);
+  const parts = createComponents(isSimple, model.types.values());
   const served = [...model.types.values()].filter(({ operations }) => operations.size > 0);
   // Types with paths come first, so that their schemas get the types' names.
   for (const { name } of served) parts.nameOf('schemas', `record ${name}`, name);

@@ -1,11 +1,14 @@
 /** Example records: bodies that an empty database accepts, and the records that they create. */
 import type { JsonObject, JsonValue } from '../json/json.ts';
 import { memoized } from '../memo.ts';
+import { sampleOf } from '../model/identifier.ts';
 import { type Field, ITEM_TAG, type RecordType, type Relation } from '../model/model.ts';
 import { namedUniques } from '../model/rights.ts';
 import { unmetBy } from '../query/operators.ts';
 
 const FIRST = 1;
+/** The example's own identifier is the first sample. */
+const linkTo = ({ identifier }: RecordType): JsonObject => ({ [identifier.name]: sampleOf(identifier) });
 /** Maximum levels of required relations. */
 const MAX_DEPTH = 8;
 
@@ -13,6 +16,7 @@ const ownExample = (field: Field): JsonValue => field.examples[0] ?? field.defau
 const otherExample = (field: Field): JsonValue => field.examples[1] ?? field.type.good(field, FIRST + 2);
 
 export const creationExample = (type: RecordType): JsonObject => ({
+  ...givenIdentifier(type),
   ...valuesOf(type, type.defaultVariant.fields),
   ...nestedExamples([...type.relations.values()], 0),
 });
@@ -20,7 +24,7 @@ export const creationExample = (type: RecordType): JsonObject => ({
 /** A new record with the first unique values that a client can name; links refer to the first record. */
 export function upsertExample(type: RecordType): JsonObject {
   const links = (namedUniques(type)[0]?.members ?? []).flatMap((member) =>
-    'target' in member ? [[member.name, { [member.target.identifier.name]: FIRST }] as const] : [],
+    'target' in member ? [[member.name, linkTo(member.target)] as const] : [],
   );
   return { ...Object.fromEntries(links), ...creationExample(type) };
 }
@@ -37,7 +41,7 @@ export function changeExample(type: RecordType): JsonObject {
 }
 
 export const itemExample = (type: RecordType): JsonObject => ({
-  ...identifierOf(type, FIRST),
+  ...identifierOf(type),
   ...(type.preconditions === 'required' ? { [ITEM_TAG]: '"5a6NIQAV5ZkOhQXMrhOJmuKWnnI"' } : {}),
   ...changeExample(type),
 });
@@ -48,12 +52,12 @@ export function recordExample(type: RecordType): JsonObject {
     .map((relation): [string, JsonValue] => {
       const { name, source, target, toMany, fields } = relation;
       if (nestedExample(relation, 0) === undefined) return [name, toMany ? [] : null];
-      const identifier = identifierOf(target, target === source ? FIRST + 1 : FIRST);
+      const identifier = identifierOf(target, target === source ? 1 : 0);
       const record = { ...identifier, ...shownValues(target, fields) };
       return [name, toMany ? [record] : record];
     });
   const values = shownValues(type, type.defaultVariant.fields);
-  return { ...identifierOf(type, FIRST), ...values, ...Object.fromEntries(relations) };
+  return { ...identifierOf(type), ...values, ...Object.fromEntries(relations) };
 }
 
 const isWritable = ({ readOnly, generated }: Field): boolean => !readOnly && generated === undefined;
@@ -80,8 +84,12 @@ const shownValues = (type: RecordType, fields: readonly Field[]): JsonObject => 
   ...valuesOf(type, fields),
 });
 
-const identifierOf = ({ identifier }: RecordType, value: number): JsonObject =>
-  identifier.inRecord ? { [identifier.name]: value } : {};
+const identifierOf = ({ identifier }: RecordType, seed = 0): JsonObject =>
+  identifier.inRecord ? { [identifier.name]: sampleOf(identifier, seed) } : {};
+
+/** Of a new record. */
+const givenIdentifier = (type: RecordType): JsonObject =>
+  type.identifier.by === 'client' ? identifierOf(type, FIRST) : {};
 
 const nestedExamples = (relations: readonly Relation[], depth: number): JsonObject =>
   Object.fromEntries(
@@ -94,12 +102,16 @@ const nestedExamples = (relations: readonly Relation[], depth: number): JsonObje
 /** A relation in a body: a new record if allowed, a link if one is required, else undefined. */
 function nestedExample(relation: Relation, depth: number): JsonValue | undefined {
   const { source, target, nested, owned, required, toMany, kind, inverse } = relation;
-  if (required && nested === 'link') return { [target.identifier.name]: FIRST };
+  if (required && nested === 'link') return linkTo(target);
   if (nested !== 'write' || (kind !== 'belongsTo' && !owned) || depth > MAX_DEPTH) return undefined;
   // A related record of the same type would repeat the record's unique values.
   const repeatsValues = source === target && target.indexes.some(({ unique }) => unique);
   if (!required && (depth > 0 || repeatsValues)) return undefined;
   const obligatory = [...target.relations.values()].filter((one) => one.required && one !== inverse);
-  const record = { ...valuesOf(target, relation.fields), ...nestedExamples(obligatory, depth + 1) };
+  const record = {
+    ...givenIdentifier(target),
+    ...valuesOf(target, relation.fields),
+    ...nestedExamples(obligatory, depth + 1),
+  };
   return toMany ? [record] : record;
 }

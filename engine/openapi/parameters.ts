@@ -1,7 +1,7 @@
 /** The parameters of operations in the OpenAPI document. */
 import { MAX_IN_VALUES, type OperatorName } from '../field-types/field-type.ts';
-import { integer } from '../field-types/integer.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
+import { sampleOf } from '../model/identifier.ts';
 import { type Field, MAX_INCLUDE_DEPTH, type RecordType, type Relation } from '../model/model.ts';
 import { namedUniques } from '../model/rights.ts';
 import { capitalized, snakeCase } from '../names.ts';
@@ -9,7 +9,7 @@ import { isUpsertable, type OperationEntry, type QueryKind } from '../operations
 import { countOperators, operators } from '../query/operators.ts';
 import { MAX_ORDER_TERMS } from '../query/paging.ts';
 import { MAX_GROUPS, MAX_KEYS, MAX_MEASURES } from '../query/summary.ts';
-import { arrayOf, type Components, described, integers } from './components.ts';
+import { arrayOf, type Components, described, identifierValue, integers } from './components.ts';
 import { fieldValueSchema } from './schemas.ts';
 
 type Parameter = JsonObject & { readonly name: string };
@@ -169,13 +169,13 @@ export function parametersOf(entry: OperationEntry, type: RecordType, parts: Com
   ];
 }
 
-export const identifierParameter = ({ name }: RecordType): JsonObject => ({
+export const identifierParameter = (type: RecordType): JsonObject => ({
   name: 'id',
   in: 'path',
   required: true,
-  description: `The identifier of the ${snakeCase(name).replaceAll('_', ' ')}.`,
-  schema: integers(1),
-  example: 1,
+  description: `The identifier of the ${snakeCase(type.name).replaceAll('_', ' ')}.`,
+  schema: identifierValue(type),
+  example: sampleOf(type.identifier),
 });
 
 function uniqueParameter(type: RecordType, required: boolean): Parameter {
@@ -226,14 +226,20 @@ function orderBy(type: RecordType): Parameter {
 
 function filters(type: RecordType, parts: Components): readonly Parameter[] {
   const { identifier, relations } = type;
-  const byIdentifier = (name: string, description: string): Parameter =>
-    filter(name, description, 'Integer', integer.operators, integers(Number.MIN_SAFE_INTEGER), parts);
+  const byIdentifier = (name: string, description: string, target = type): Parameter => {
+    const { kind, type: of, constraints, examples } = target.identifier;
+    const { type: jsonType = 'string', format } = of.schema({ constraints, examples });
+    const text = { type: jsonType, ...(format === undefined ? {} : { format }) };
+    const value = kind.isCounted ? integers(Number.MIN_SAFE_INTEGER) : text;
+    const known = typeof format === 'string' ? format.split('-') : [of.name];
+    return filter(name, description, known.map(capitalized).join(''), of.operators, value, parts);
+  };
   return [
     byIdentifier(identifier.name, identifier.description),
     ...comparable(type).map((field) => fieldFilter(field, type, parts)),
     ...[...relations.values()].flatMap((relation) => {
       const { name, target, description, toMany } = relation;
-      if (!toMany) return byIdentifier(name, `${description || target.name}, by its identifier.`);
+      if (!toMany) return byIdentifier(name, `${description || target.name}, by its identifier.`, target);
       return parts.isSimple ? [] : setFilter(relation, parts);
     }),
   ];

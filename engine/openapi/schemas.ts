@@ -10,9 +10,10 @@ import {
   relatedSchema,
   valueSchema,
 } from '../model/bodies.ts';
+import { sampleOf } from '../model/identifier.ts';
 import { type Field, ITEM_TAG, MAX_SHOWN_ROWS, type RecordType, type Relation } from '../model/model.ts';
 import { capitalized } from '../names.ts';
-import { arrayOf, type Components, described, integers } from './components.ts';
+import { arrayOf, type Components, described, identifierValue } from './components.ts';
 
 const hasAllFields = ({ fields, target }: Relation): boolean => fields.length === target.fields.size;
 
@@ -174,7 +175,7 @@ const writingOf = (parts: Components): BodyWriting => ({
 });
 
 function usage({ target, toMany, nested, owned, required, link: at }: Relation): string {
-  const link = `{"${target.identifier.name}": 1} links a record`;
+  const link = `{"${target.identifier.name}": ${JSON.stringify(sampleOf(target.identifier))}} links a record`;
   const created = nested === 'write' ? ', an object without an identifier creates one' : '';
   const tree = at.at !== 'join' && at.reference.acyclic ? ' No record can be above itself.' : '';
   if (toMany)
@@ -231,15 +232,13 @@ function fieldDescription(field: Field, type: RecordType): string {
   return `${sentences.join('. ')}.`.replace(/\.\.$/, '.');
 }
 
-const identifierSchema = ({ identifier: { title, description } }: RecordType): JsonObject => ({
-  title,
-  ...integers(1),
-  description,
-  examples: [1],
-});
+function identifierSchema(type: RecordType, maximum = Number.MAX_SAFE_INTEGER): JsonObject {
+  const { title, description } = type.identifier;
+  return { title, ...identifierValue(type, maximum), description, examples: [sampleOf(type.identifier)] };
+}
 
-const chosenIdentifier = (type: RecordType, maximum: number): JsonObject => ({
-  ...identifierSchema(type),
-  maximum,
-  description: `${type.identifier.description}. Usually left out; an unused one may be chosen`,
-});
+function chosenIdentifier(type: RecordType, maximum: number): JsonObject {
+  const { by, description } = type.identifier;
+  const choice = by === 'client' ? 'An unused one must be chosen' : 'Usually left out; an unused one may be chosen';
+  return { ...identifierSchema(type, maximum), description: `${description}. ${choice}` };
+}

@@ -153,7 +153,7 @@ const faultSchema = (parts: Components): JsonObject => ({
       records: described(
         'Of a conflict: the stored records in the way, at most ten; only those that the token may read.',
         arrayOf(
-          parts.use('schemas', 'RecordName', 'RecordName', () => RECORD_NAME),
+          parts.use('schemas', 'RecordName', 'RecordName', () => recordName(parts)),
           { maxItems: 10 },
         ),
       ),
@@ -163,10 +163,11 @@ const faultSchema = (parts: Components): JsonObject => ({
   oneOf: ['pointer', 'parameter', 'header', 'relation'].map((key) => ({ required: [key] })),
 });
 
-const RECORD_NAME = closed('A stored record.', {
-  type: described('The name of its record type.'),
-  identifier: described('Its identifier, as in the path.', integers(1)),
-});
+const recordName = ({ identifier }: Components): JsonObject =>
+  closed('A stored record.', {
+    type: described('The name of its record type.'),
+    identifier: described('Its identifier, as in the path.', identifier),
+  });
 
 export const dryRunSchema = (parts: Components): JsonObject =>
   parts.use('schemas', 'DryRun', 'DryRun', () =>
@@ -180,19 +181,20 @@ export const dryRunSchema = (parts: Components): JsonObject =>
         }),
         body: described('The body; null if there would be none.', { type: ['object', 'array', 'null'], items: {} }),
       }),
-      effects: arrayOf(parts.use('schemas', 'DryRunEffect', 'DryRunEffect', () => EFFECT)),
+      effects: arrayOf(parts.use('schemas', 'DryRunEffect', 'DryRunEffect', () => effectSchema(parts))),
     }),
   );
 
-const EFFECT = closed(
-  'What would happen to records of one type, those that are addressed included.',
-  {
-    effect: { type: 'string', enum: ['created', 'changed', 'linked', 'unlinked', 'deleted'] },
-    type: described('The record type.'),
-    relation: described('The relation of these records that would be linked or unlinked.'),
-    keys: described('The keys that would change.', arrayOf({ type: 'string' })),
-    count: described('The number of records.', integers(0)),
-    identifiers: described('Their identifiers, up to 1,000.', arrayOf(integers(1), { maxItems: 1000 })),
-  },
-  ['effect', 'type', 'count'],
-);
+const effectSchema = ({ identifier }: Components): JsonObject =>
+  closed(
+    'What would happen to records of one type, those that are addressed included.',
+    {
+      effect: { type: 'string', enum: ['created', 'changed', 'linked', 'unlinked', 'deleted'] },
+      type: described('The record type.'),
+      relation: described('The relation of these records that would be linked or unlinked.'),
+      keys: described('The keys that would change.', arrayOf({ type: 'string' })),
+      count: described('The number of records.', integers(0)),
+      identifiers: described('Their identifiers, up to 1,000.', arrayOf(identifier, { maxItems: 1000 })),
+    },
+    ['effect', 'type', 'count'],
+  );

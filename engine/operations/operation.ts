@@ -3,9 +3,10 @@ import { createHash, hash } from 'node:crypto';
 import type { Preconditions as Mode } from '../descriptor/descriptor.ts';
 import type { Caller } from '../edge/caller.ts';
 import type { JsonValue } from '../json/json.ts';
-import type { Identifier } from '../model/identifier.ts';
+import { expectedOf, type Identifier, parserOf } from '../model/identifier.ts';
 import { ITEM_TAG, type RecordType } from '../model/model.ts';
 import type { Rights } from '../model/rights.ts';
+import { shortened } from '../names.ts';
 import { type Fault, faultyRequest, type Problem } from '../problem.ts';
 import type { TypeQueries } from '../query/resolve.ts';
 import type { Once, Precondition, Store, WriteEffect } from '../storage/store.ts';
@@ -71,10 +72,10 @@ function retried<T>(error: unknown, work: () => T): T {
   throw error;
 }
 
-export function parseIdentifier(text: string): number {
-  const identifier = Number(text);
-  if (/^[1-9]\d{0,15}$/.test(text) && Number.isSafeInteger(identifier)) return identifier;
-  const message = `"${text.slice(0, 40)}" is not an identifier; expected an integer from 1 to ${Number.MAX_SAFE_INTEGER}`;
+export function parseIdentifier(text: string, { identifier }: RecordType): Identifier {
+  const found = parserOf(identifier)(text);
+  if (found !== undefined) return found;
+  const message = `${JSON.stringify(shortened(text, 40))} is not an identifier; expected ${expectedOf(identifier)}`;
   throw faultyRequest('invalid-identifier', [{ parameter: 'id', code: 'invalid-identifier', message }]);
 }
 

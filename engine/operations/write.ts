@@ -1,6 +1,7 @@
 /** Creates, changes and deletes records: validates bodies and passes them to the store. */
 import { inDocumentOrder } from '../json/fault-order.ts';
 import { escapeStep, isObject, type JsonObject, unescapedSteps } from '../json/json.ts';
+import { expectedOf } from '../model/identifier.ts';
 import { documentOf, identifierIn, ITEM_TAG, type RecordType, type UniqueMembers } from '../model/model.ts';
 import { type Fault, faultyRequest } from '../problem.ts';
 import type { DeleteQuery, UpsertQuery, WriteQuery } from '../query/list-query.ts';
@@ -153,7 +154,7 @@ function misnamedIn(type: RecordType, record: ParsedRecord): readonly Fault[] {
   const isMissing = (body[name] ?? null) === null;
   const message = isMissing
     ? `"${name}" is required: it says which record to change`
-    : `"${name}" must be an identifier: an integer from 1 to 2^53-1`;
+    : `"${name}" must be an identifier: ${expectedOf(type.identifier)}`;
   return [{ pointer: `${pointer}/${escapeStep(name)}`, code: isMissing ? 'required' : 'type', message }, ...wrong];
 }
 

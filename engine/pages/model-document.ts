@@ -1,7 +1,6 @@
 /** The model for a user interface: the types, relations and operations visible to one client. */
 import { byName, describeField, describeRelation, describeType } from '../describe/describe.ts';
 import { API_ROOT } from '../http/routes.ts';
-import { integer } from '../field-types/integer.ts';
 import { isObject, type JsonObject } from '../json/json.ts';
 import type { Turns } from '../memo.ts';
 import {
@@ -73,7 +72,7 @@ function typeEntry(type: RecordType, model: Model, rights: Rights, listed: reado
     labels: Object.fromEntries([...type.variants.values()].map(({ name, fields }) => [name, labelOf(type, fields)])),
     identifier: {
       ...(isObject(described['identifier']) ? described['identifier'] : {}),
-      operators: [...integer.operators],
+      operators: [...type.identifier.type.operators],
       isOrderIndexed: isIndexed(orderBy(type, undefined)),
     },
     isOrderIndexed: isIndexed(defaultOrder(type)),
@@ -89,7 +88,7 @@ function typeEntry(type: RecordType, model: Model, rights: Rights, listed: reado
       return {
         ...withoutTables(describeRelation(relation)),
         label: labelOf(target, fields),
-        operators: toMany ? [] : [...integer.operators],
+        operators: toMany ? [] : [...target.identifier.type.operators],
         readOnly: isReadOnly,
         // Unlike create, updating a related record requires only "nested: write".
         canCreate: nested === 'write' && !isReadOnly && related !== undefined && !requiresHidden(rights, related),

@@ -4,7 +4,7 @@ import { createAjv } from '../field-types/ajv-keywords.ts';
 import { inDocumentOrder } from '../json/fault-order.ts';
 import { escapeStep, isObject } from '../json/json.ts';
 import { memoized, perKey } from '../memo.ts';
-import type { BodyRecord, Model, RecordType, Variant } from '../model/model.ts';
+import { type BodyRecord, identifierIn, type Model, type RecordType, type Variant } from '../model/model.ts';
 import { type Fault, MAX_ERRORS } from '../problem.ts';
 import {
   createSchema,
@@ -83,7 +83,8 @@ function validator(
 function otherIdentifier(type: RecordType, record: BodyRecord, mayBeNull: boolean): readonly Fault[] {
   const { name, inRecord } = type.identifier;
   const { body, identifier, pointer } = record;
-  if (identifier === undefined || !inRecord || !Object.hasOwn(body, name) || body[name] === identifier) return [];
+  if (identifier === undefined || !inRecord || !Object.hasOwn(body, name) || identifierIn(body, type) === identifier)
+    return [];
   if (mayBeNull && body[name] === null) return [];
   const message = `The identifier of this record is ${identifier} and cannot be changed`;
   return [{ pointer: `${pointer}/${escapeStep(name)}`, code: 'read-only', message }];

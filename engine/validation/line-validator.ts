@@ -1,9 +1,10 @@
 /** Validates lines of an export: records as for create, plus read-only fields. */
 import { createAjv } from '../field-types/ajv-keywords.ts';
+import { withNull } from '../field-types/field-type.ts';
 import { onePerLocation } from '../json/fault-order.ts';
 import { escapeStep, type JsonObject } from '../json/json.ts';
 import { memoized } from '../memo.ts';
-import type { Model, RecordType } from '../model/model.ts';
+import type { JoinTable, Model, RecordType } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import type { Fault } from '../problem.ts';
 import { unmetBy } from '../query/operators.ts';
@@ -11,7 +12,12 @@ import { EXPECTED, faultsOf, fieldSchema } from './body-schema.ts';
 
 type LineValidator = (line: JsonObject) => readonly Fault[];
 
-const IDENTIFIER = {
+/** Only the constraints of the kind: others may be newer than the identifiers. */
+const identifierSchema = ({ identifier: { kind } }: RecordType): JsonObject => {
+  const shape = { constraints: kind.constraints, examples: [] };
+  return { ...kind.schema(shape), [EXPECTED]: `an identifier: ${kind.expected(shape)}` };
+};
+const LAST = {
   type: 'integer',
   minimum: 1,
   maximum: Number.MAX_SAFE_INTEGER,
@@ -49,9 +55,11 @@ export function createLineValidator(model: Model, isUnchecked = false): LineVali
       return isUnchecked || faults.length > 0 ? faults : unmetIn(type, line['fields'] as JsonObject);
     };
   });
-  const pair = compile(closed({ pair: NAME, left: IDENTIFIER, right: IDENTIFIER }));
-  const seed = compile(closed({ seed: NAME, identifier: IDENTIFIER }));
-  const sequence = compile(closed({ sequence: NAME, last: IDENTIFIER }));
+  const pairOf = memoized(({ left, right }: JoinTable) =>
+    compile(closed({ pair: NAME, left: identifierSchema(left.type), right: identifierSchema(right.type) })),
+  );
+  const seedOf = memoized((type: RecordType) => compile(closed({ seed: NAME, identifier: identifierSchema(type) })));
+  const sequence = compile(closed({ sequence: NAME, last: LAST }));
   const keyLine = compile(
     closed({
       key: TEXT,
@@ -59,14 +67,14 @@ export function createLineValidator(model: Model, isUnchecked = false): LineVali
       hash: TEXT,
       created: TIME,
       status: COUNT,
-      identifiers: { type: 'array', items: COUNT, [EXPECTED]: 'an array of integers' },
+      identifiers: { type: 'array', items: { type: ['integer', 'string'] }, [EXPECTED]: 'an array of identifiers' },
     }),
   );
   const types = new Map([...model.types].map(([name, type]) => [name, () => recordOf(type)]));
   const kinds: Readonly<Record<string, ReadonlyMap<string, () => LineValidator>>> = {
     type: types,
-    pair: new Map(model.joinTables.map(({ exportName }) => [exportName, () => pair])),
-    seed: new Map([...types.keys()].map((name) => [name, () => seed])),
+    pair: new Map(model.joinTables.map((table) => [table.exportName, () => pairOf(table)])),
+    seed: new Map([...model.types].map(([name, type]) => [name, () => seedOf(type)])),
     sequence: new Map([...types.keys()].map((name) => [name, () => sequence])),
   };
 
@@ -108,14 +116,14 @@ function recordLine(type: RecordType): JsonObject {
   return closed(
     {
       type: NAME,
-      identifier: IDENTIFIER,
+      identifier: identifierSchema(type),
       fields: closed(
         Object.fromEntries(fields.map((field) => [field.name, fieldSchema(field)])),
         needed.map(({ name }) => name),
       ),
       references: closed(
         Object.fromEntries(
-          references.map(({ exportName, required }) => [exportName, required ? IDENTIFIER : NULLABLE]),
+          references.map(({ exportName, target, required }) => [exportName, linkSchema(target, required)]),
         ),
         references.filter(({ required }) => required).map(({ exportName }) => exportName),
       ),
@@ -125,6 +133,10 @@ function recordLine(type: RecordType): JsonObject {
   );
 }
 
-const NULLABLE = { ...IDENTIFIER, type: ['integer', 'null'], [EXPECTED]: `${IDENTIFIER[EXPECTED]}, or null` };
+function linkSchema(target: RecordType, required: boolean): JsonObject {
+  const schema = identifierSchema(target);
+  return required ? schema : { ...withNull(schema), [EXPECTED]: `${String(schema[EXPECTED])}, or null` };
+}
+
 const OPEN = { type: 'string', [EXPECTED]: 'an object as JSON text' };
 const NOTHING_OPEN = { const: '{}', [EXPECTED]: '"{}", since the descriptor does not accept unknown keys' };

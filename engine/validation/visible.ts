@@ -1,6 +1,7 @@
 /** Validates the part of a body that the client's rights cover. */
 import { inDocumentOrder } from '../json/fault-order.ts';
 import { escapeStep, isObject, type JsonObject, type JsonValue, unescapedStep } from '../json/json.ts';
+import { expectedOf } from '../model/identifier.ts';
 import {
   type BodyRecord,
   documentOf,
@@ -113,7 +114,7 @@ function visibleRecord(found: Findings, relation: Relation, body: JsonObject, po
     const [code, message] =
       body[name] === undefined
         ? ['required', `You may not create records of ${target.name} here; link an existing one by its "${name}"`]
-        : ['null', `"${name}" must be an identifier: an integer from 1 to 2^53-1`];
+        : ['null', `"${name}" must be an identifier: ${expectedOf(target.identifier)}`];
     if ((body[name] ?? null) === null) found.linkOnly.set(pointer, { pointer: at, code, message });
   } else if (isNew && nested === 'write' && requiresHidden(rights, target)) {
     const message = `You may not create records of ${target.name}${hiddenRequirement(rights, target)}; link an existing one by its "${name}"`;

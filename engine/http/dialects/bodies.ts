@@ -27,7 +27,8 @@ export async function translated(
   /** The pointers and names that the client used for identifiers. */
   const sent = new Map<string, readonly [pointer: string, name: string]>();
   const stored = async (): Promise<JsonObject> => {
-    const json = identifier === '' ? undefined : await store.get(queries.view(''), parseIdentifier(identifier), caller);
+    const json =
+      identifier === '' ? undefined : await store.get(queries.view(''), parseIdentifier(identifier, type), caller);
     return (parsedJson(json ?? '{}') ?? {}) as JsonObject;
   };
 

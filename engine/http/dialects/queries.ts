@@ -316,8 +316,8 @@ function filtered(key: string, value: JsonValue, to: Translation): readonly Para
   const values = listIn(value);
   if (values.some((item) => item === null || typeof item === 'object'))
     return refuse(`${quote(key)} has an item that is not a value`);
-  // An empty list matches nothing: identifiers begin with 1.
-  if (values.length === 0) return [{ key, steps: [to.names.type.identifier.name], value: '0' }];
+  // An empty list matches nothing.
+  if (values.length === 0) return [{ key, steps: [to.names.type.identifier.name, 'null'], value: 'true' }];
   return to.compared(key, values.map(String));
 }
 
