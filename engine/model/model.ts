@@ -11,6 +11,7 @@ import type {
 } from '../descriptor/descriptor.ts';
 import type { FieldType, Generated, OperatorName, Shape } from '../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
+import { generatedName } from '../names.ts';
 import { type Identifier, type IdentifierField, identifierOf } from './identifier.ts';
 
 export interface Field extends Shape {
@@ -65,6 +66,12 @@ export interface JoinTable {
   readonly left: { readonly column: string; readonly type: RecordType };
   readonly right: { readonly column: string; readonly type: RecordType };
 }
+
+export const referenceIndexName = (table: string, { column, unique }: Reference): string =>
+  generatedName(table, column, unique ? 'unique' : 'index');
+
+export const joinIndexName = ({ name, first, left, right }: JoinTable): string =>
+  generatedName(name, (first === 'left' ? right : left).column, 'index');
 
 /** The storage of a relation: source row, target row or join table. */
 export type Link =

@@ -3,9 +3,11 @@ import createKnex, { type Knex } from 'knex';
 import {
   ENGINE_PREFIX,
   type Field,
+  joinIndexName,
   type JoinTable,
   type RecordType,
   type Reference,
+  referenceIndexName,
   type Relation,
 } from '../model/model.ts';
 import { generatedName } from '../names.ts';
@@ -48,11 +50,11 @@ export function indexesOf(
       columns: members.map((member) => indexedColumn(partOf(member), dialect)),
     })),
     ...kept,
-    ...type.references.map(({ column, unique }) => ({
+    ...type.references.map((reference) => ({
       ...shared,
-      name: generatedName(type.table, column, unique ? 'unique' : 'index'),
-      unique,
-      columns: [plainColumn(column)],
+      name: referenceIndexName(type.table, reference),
+      unique: reference.unique,
+      columns: [plainColumn(reference.column)],
     })),
   ];
 }
@@ -77,8 +79,13 @@ export function defineJoinTable(table: JoinTable, dialect: Dialect): TableStatem
 
 export function joinIndex(table: JoinTable): TableIndex {
   const [, { column }] = sidesOf(table);
-  const name = generatedName(table.name, column, 'index');
-  return { table: table.name, name, unique: false, columns: [plainColumn(column)], identifier: undefined };
+  return {
+    table: table.name,
+    name: joinIndexName(table),
+    unique: false,
+    columns: [plainColumn(column)],
+    identifier: undefined,
+  };
 }
 
 const printed = (schema: Knex.SchemaBuilder): readonly string[] => schema.toSQL().map(({ sql }) => sql);

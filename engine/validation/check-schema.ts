@@ -14,9 +14,11 @@ import { type Identifier, identifierOf } from '../model/identifier.ts';
 import {
   type BodyRecord,
   identifierIn,
+  joinIndexName,
   type Model,
   newItems,
   referredFirst,
+  referenceIndexName,
   type RecordType,
   type Relation,
   uniqueIndexes,
@@ -34,7 +36,11 @@ export function checkSchema(directory: string) {
   const validatorsOf = createValidators(model);
   // Faulty relations make the order unknown.
   const order = diagnostics.some(isError) ? [] : referredFirst(model.types.values());
-  const later = [...checkDefaults(files, model), ...checkSeeds(files, model, validatorsOf, order)];
+  const later = [
+    ...checkIndexNames(files, model),
+    ...checkDefaults(files, model),
+    ...checkSeeds(files, model, validatorsOf, order),
+  ];
   // The first fault of a location is more specific.
   const reported = new Set(diagnostics.filter(isError).map(locationOf));
   const all = [...diagnostics, ...later.filter((one) => !reported.has(locationOf(one)))];
@@ -44,6 +50,26 @@ export function checkSchema(directory: string) {
 const locationOf = ({ file, line, column }: Diagnostic): string => `${file}:${line}:${column}`;
 
 const isError = ({ severity }: Diagnostic): boolean => severity === 'error';
+
+/** Tables and indexes share one space of names. */
+function checkIndexNames(files: readonly DescriptorFile[], { types, joinTables }: Model): readonly Diagnostic[] {
+  const indexes = [
+    ...[...types.values()].flatMap(({ table, indexes: own, references }) => [
+      ...own.map(({ name }) => [name, table] as const),
+      ...references.map((reference) => [referenceIndexName(table, reference), table] as const),
+    ]),
+    ...joinTables.map((join) => [joinIndexName(join), join.name] as const),
+  ];
+  const tableOf = new Map(indexes.map(([name, table]) => [name.toLowerCase(), table]));
+  return files.flatMap((file) => {
+    const { type, table: key } = file.descriptor;
+    const table = types.get(type)?.table ?? '';
+    const indexed = tableOf.get(table.toLowerCase());
+    if (indexed === undefined) return [];
+    const message = `the table "${table}" has the name of an index of table "${indexed}"; set another "table"`;
+    return [diagnose(file, 'duplicate-table', [key === undefined ? 'type' : 'table'], 'value', message)];
+  });
+}
 
 interface SeedNode {
   readonly file: DescriptorFile;

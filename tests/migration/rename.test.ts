@@ -317,4 +317,14 @@ test('a table, column or join table of another name: the plan says that the old 
   const made = await newProject(named);
   await made.starts();
   expect((await made.run('plan')).out).not.toContain('Without effect');
+  made.write(OLD);
+  const defaults = [
+    'the default through authors_friends of Author.friends (it stays friendships)',
+    'the default column author_id of Author.books (it stays written_by)',
+    'the default table books of Book (it stays volumes)',
+    'the default through books_tags of Book.tags (it stays marks)',
+  ];
+  for (const one of defaults) expect((await made.run('plan')).out).toContain(one);
+  await made.starts();
+  expect(JSON.parse((await made.run('plan', '--json')).out).unused).toHaveLength(defaults.length);
 });

@@ -82,6 +82,8 @@ export interface AppliedModel {
   readonly joins: readonly AppliedJoin[];
   /** Ids of the drops not allowed, and of the questions answered. */
   readonly kept?: readonly string[];
+  /** Names of tables and columns that descriptors have chosen: see `chosenNames`. */
+  readonly chosen?: readonly string[];
 }
 
 export const identifierNameOf = ({ identifier, identifierName }: AppliedType): string => identifierName ?? identifier;

@@ -11,7 +11,7 @@ import type { Clock } from '../columns.ts';
 import { readAppliedModel, remember, type History, historyOf } from './applied.ts';
 import { assess, type Assessed, assessIn, blockers, formatRefusal } from './assess.ts';
 import { type Catalogue, driftOf, othersIn, ownIndexes, readCatalogue } from './catalogue.ts';
-import { mappedModel, unusedNames } from './mapping.ts';
+import { chosenNames, mappedModel } from './mapping.ts';
 import { createPlan } from './plan.ts';
 import { insertSeeds, readSeeded } from './seeds.ts';
 import { servedModel } from './served.ts';
@@ -80,7 +80,14 @@ async function prepareOnce(
   if (seeds && found.state === 'current' && [...model.types.values()].some(({ seed }) => seed.length > 0))
     await driver.write((writer) => insertSeeds(view.model, writer, driver, clock));
   const others = othersIn(found.applied, catalogue);
-  return { ...view, history: found, made: [], kept: [], others, unused: unusedNames(model, mapped) };
+  return {
+    ...view,
+    history: found,
+    made: [],
+    kept: [],
+    others,
+    unused: chosenNames(model, mapped, found.applied.chosen).unused,
+  };
 }
 
 /** Throws a StartError if the tables cannot serve the model. `missing`: the engine's own missing tables. */

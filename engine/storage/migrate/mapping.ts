@@ -158,31 +158,37 @@ function mapJoins(joinTables: readonly JoinTable[], { applied, own, formers, fre
   for (const join of joinTables) if (!kept.has(join)) revise(join, { name: freeTable(join.name) });
 }
 
-/** Names of tables and columns that descriptors choose, and the database does not use: it keeps those that it has. */
-export function unusedNames({ types }: Model, mapped: Model): readonly string[] {
+/**
+ * What has no effect, since tables and columns keep their names: other names that descriptors choose, or defaults where they
+ * once chose one. `before`: the chosen names that the database has.
+ */
+export function chosenNames({ types }: Model, mapped: Model, before: readonly string[] = []) {
+  const chosen = new Set<string>();
   const unused = new Map<string, string>();
-  const compare = (key: string, of: string, wanted: string, has = wanted): void => {
-    if (wanted !== has && !unused.has(wanted)) unused.set(wanted, `"${key}: ${wanted}" of ${of} (it stays ${has})`);
+  const compare = (key: string, of: string, isDefault: boolean, wanted: string, has: string, table = ''): void => {
+    const place = `${table}${has}`;
+    if (before.includes(place) || (!isDefault && wanted === has)) chosen.add(place);
+    if (wanted === has || (isDefault && !chosen.has(place)) || unused.has(place)) return;
+    unused.set(
+      place,
+      `${isDefault ? `the default ${key} ${wanted}` : `"${key}: ${wanted}"`} of ${of} (it stays ${has})`,
+    );
   };
   for (const type of types.values()) {
-    const now = mapped.types.get(type.name);
-    if (type.table !== defaultTable(type.name)) compare('table', type.name, type.table, now?.table);
+    const now = mapped.types.get(type.name) ?? type;
+    compare('table', type.name, type.table === defaultTable(type.name), type.table, now.table);
     for (const relation of type.relations.values()) {
-      const { name, link } = relation;
-      const other = now?.relations.get(name);
-      if (!hasDefaultPlace(relation))
-        compare(
-          link.at === 'join' ? 'through' : 'column',
-          `${type.name}.${name}`,
-          placeOf(relation),
-          other && placeOf(other),
-        );
+      const { link, target } = now.relations.get(relation.name) ?? relation;
+      const [of, isDefault] = [`${type.name}.${relation.name}`, hasDefaultPlace(relation)];
+      if (link.at === 'join') compare('through', of, isDefault, link.table.exportName, link.table.name);
+      else {
+        const { exportName, column } = link.reference;
+        compare('column', of, isDefault, exportName, column, `${(link.at === 'source' ? now : target).table}.`);
+      }
     }
   }
-  return [...unused.values()];
+  return { chosen: [...chosen].toSorted(), unused: [...unused.values()] };
 }
-
-const placeOf = ({ link }: Relation): string => (link.at === 'join' ? link.table.name : link.reference.column);
 
 function hasDefaultPlace(relation: Relation): boolean {
   const { name, source, link, inverse } = relation;

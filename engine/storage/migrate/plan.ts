@@ -42,7 +42,7 @@ import {
   unnamedField,
 } from './diff.ts';
 import { plainTasks, type Task } from './task.ts';
-import { freeNames, mappedModel, unusedNames } from './mapping.ts';
+import { chosenNames, freeNames, mappedModel } from './mapping.ts';
 import { unclaimed, renameQuestions } from './questions.ts';
 import { type Seeded, seedSteps } from './seeds.ts';
 import { type MigrationStep, type Plan, stepId } from './steps.ts';
@@ -112,8 +112,13 @@ export function createPlan(
     ...seedSteps(new Map(changes.map((change) => [change.type, change])), mapped, dialect, seeded),
   ];
   const asking = [...kept, ...left.filter(({ lasts }) => lasts).map(({ step }) => step)].map(stepId);
-  const remembered = asking.length > 0 ? { ...wanted, kept: asking } : wanted;
-  return { steps, kept, applied, model: mapped, wanted: remembered, unused: unusedNames(model, mapped) };
+  const { chosen, unused } = chosenNames(model, mapped, applied.chosen);
+  const remembered = {
+    ...wanted,
+    ...(asking.length > 0 ? { kept: asking } : {}),
+    ...(chosen.length > 0 ? { chosen } : {}),
+  };
+  return { steps, kept, applied, model: mapped, wanted: remembered, unused };
 }
 
 const wasKept = ({ type, name }: MigrationStep, known: ReadonlySet<string>): boolean =>

@@ -192,7 +192,12 @@ function foreignObjects(database: Database.Database): readonly string[] {
 export function refuseUnusableFile(file: string): void {
   if (file === ':memory:' || file === '')
     throw new StartError('An SQLite database needs a file: several connections share it');
-  const size = existsSync(file) ? statSync(file).size : 0;
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found && !found.isFile())
+    throw new StartError(
+      `DATABASE_URL names ${file}, which is ${found.isDirectory() ? 'a folder' : 'a device or a pipe'}; an SQLite database needs a file`,
+    );
+  const size = found?.size ?? 0;
   if (size === 0) return;
   reading(file, (database) => {
     const names = column(database, `select name from sqlite_schema where type in ('table', 'view') order by name`);
