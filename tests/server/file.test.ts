@@ -109,6 +109,15 @@ test('a file below a folder that takes none is refused', async () => {
   expect(service.err()).toMatch(/The database \/proc\/x\/y\/records\.db cannot be opened \(ENOENT/);
 });
 
+test.each([
+  ['/dev/null', 'DATABASE_URL names /dev/null, which is a device or a pipe; an SQLite database needs a file\n'],
+  ['/tmp', 'DATABASE_URL names /tmp, which is a folder; an SQLite database needs a file\n'],
+])('%s is refused', async (path, says) => {
+  const service = compiled.run('server.js', [], { SCHEMA_DIR: SCHEMA, DATABASE_URL: `sqlite:${path}` });
+  expect(await service.ended).toBe(1);
+  expect(service.err()).toBe(says);
+});
+
 test('READ_URL beside an SQLite file is refused', async () => {
   const READ_URL = 'postgres://127.0.0.1:1/records';
   const file = join(mkdtempSync(join(tmpdir(), 'read-')), 'records.db');
