@@ -60,7 +60,12 @@ const jobs: Readonly<Record<string, Job>> = {
     packages: ['tests/nightly/generators'],
   },
   guests: { about: "the engine behind and beside other people's middleware", packages: ['tests/nightly/guests'] },
-  journeys: { about: 'a handful of journeys through the studio in Chromium, as .ci/run takes them', ...inChromium },
+  journeys: {
+    about: 'a handful of journeys through the studio in Chromium on both databases, as .ci/run takes them',
+    ...inTools,
+    programs: ['chromium', 'postgresql'],
+    commands: [jest, onPostgres],
+  },
   kills: {
     about: 'services, commands and migrations that are killed; KILLS=10 is quicker',
     programs: ['postgresql'],

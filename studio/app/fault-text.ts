@@ -1,11 +1,12 @@
 /** What the service says is wrong, in the reader's language: by its code, and what the field takes. The service itself speaks English. */
 import type { FieldInfo, StudioModel, TypeInfo } from '../data/model.ts';
-import { type Fault, Problem } from '../data/problem.ts';
+import { type Fault, Problem, problemOf } from '../data/problem.ts';
 import { titleOfValue, pageLanguage } from '../presentations/plain.ts';
 import { isNumber } from '../presentations/field-draft.ts';
 import { patternText } from '../presentations/limits.ts';
 import type { TextKey } from '../texts/en.ts';
 import type { Say } from '../texts/texts.ts';
+import { problemText } from './problem-alert.tsx';
 
 const BY_CODE: Readonly<Record<string, TextKey>> = {
   required: 'fault.required',
@@ -15,6 +16,7 @@ const BY_CODE: Readonly<Record<string, TextKey>> = {
   'read-only': 'fault.read_only',
   'not-found': 'fault.reference',
   deleted: 'fault.reference',
+  'precondition-failed': 'many.outdated',
   restrict: 'fault.restrict',
 };
 /** Their messages are those of the descriptor. */
@@ -62,4 +64,10 @@ export function worded(say: Say, model: StudioModel, type: TypeInfo, problem: un
     return key === undefined && field ? takenBy(say, field) || message : say(key ?? 'fault.required');
   };
   return new Problem({ ...parts, errors: parts.errors.map((fault) => ({ ...fault, message: textOf(fault) })) });
+}
+
+/** The first of its faults, or what it is as a whole. */
+export function reasonOf(say: Say, model: StudioModel, type: TypeInfo, problem: unknown): string {
+  const [fault] = problemOf(worded(say, model, type, problem)).errors;
+  return fault?.message ?? problemText(say, problem);
 }

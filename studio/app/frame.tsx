@@ -147,7 +147,7 @@ export function Frame({ title, onLeave, children }: FrameProps) {
         {children}
       </Box>
       {isHelping && <KeysDialog onClose={() => setHelping(false)} />}
-      {isSearching && <PaletteDialog onClose={() => setSearching(false)} />}
+      {isSearching && <PaletteDialog onClose={() => setSearching(false)} onKeys={() => setHelping(true)} />}
     </Box>
   );
 }

@@ -2,6 +2,7 @@
 import { Autocomplete, Box, Dialog, TextField, Typography } from '@mui/material';
 import type { PopperProps } from '@mui/material/Popper';
 import { useQueries } from '@tanstack/react-query';
+import { useLocaleState, useStore } from 'ra-core';
 import { useMemo, useState } from 'react';
 import { useNavigate } from 'react-router-dom';
 import { addressOf, SEARCH } from '../data/address.ts';
@@ -9,10 +10,12 @@ import { can, listedTypes, recordPath, type TypeInfo, useModel } from '../data/m
 import { detailOf } from '../fields/detail.ts';
 import { usePaused } from '../fields/paused.ts';
 import { findInType } from '../fields/search.ts';
-import { inSentence, numberText, type Say, useText } from '../texts/texts.ts';
+import { inSentence, LANGUAGES, numberText, type Say, useText } from '../texts/texts.ts';
 import { ProblemAlert } from './problem-alert.tsx';
 import { wantedBy } from './palette.ts';
 import { recentRecords } from './recent.ts';
+import { APPEARANCES } from './settings-menu.tsx';
+import type { Appearance } from './studio.tsx';
 import { takeTyped } from './typed-ahead.ts';
 
 interface Option {
@@ -23,12 +26,19 @@ interface Option {
   readonly to: string;
   /** What the page does at once. */
   readonly state?: { readonly open: 'export' };
+  /** In place of an address. */
+  readonly act?: () => void;
 }
 
 /** The options stand in the dialog itself. */
 const Inline = ({ children }: PopperProps) => <div>{typeof children === 'function' ? undefined : children}</div>;
 
-export default function PaletteDialog({ onClose }: { readonly onClose: () => void }) {
+interface PaletteDialogProps {
+  readonly onClose: () => void;
+  readonly onKeys: () => void;
+}
+
+export default function PaletteDialog({ onClose, onKeys }: PaletteDialogProps) {
   const say = useText();
   const model = useModel();
   const navigate = useNavigate();
@@ -77,8 +87,29 @@ export default function PaletteDialog({ onClose }: { readonly onClose: () => voi
         ]
       : []),
   ]);
-  const commands = commandsFor(say, listed, typed.trim().toLowerCase());
-  const options = typed.trim() === '' ? [...seen, ...types, ...commands] : [...types, ...records, ...commands];
+  const [, setLocale] = useLocaleState();
+  const [, setAppearance] = useStore<Appearance>('appearance', 'system');
+  const settings: readonly (readonly [name: string, act: () => void])[] = [
+    ...APPEARANCES.map(([one, key]) => [`${say('app.theme')}: ${say(key)}`, () => setAppearance(one)] as const),
+    ...Object.entries(LANGUAGES).map(
+      ([one, { name }]) => [`${say('language.choose')}: ${name}`, () => setLocale(one)] as const,
+    ),
+    [say('keys.title'), onKeys],
+  ];
+  const text = typed.trim().toLowerCase();
+  const words = text.split(/\s+/);
+  const commands: readonly Option[] = [
+    ...commandsFor(say, listed),
+    ...settings.map(([name, act]) => ({
+      group: say('app.settings'),
+      key: name,
+      name,
+      detail: '',
+      to: '',
+      act,
+    })),
+  ].filter(({ group, name }) => words.every((word) => `${group} ${name}`.toLowerCase().includes(word)));
+  const options = text === '' ? [...seen, ...types] : [...types, ...records, ...commands];
   return (
     <Dialog
       open
@@ -102,11 +133,12 @@ export default function PaletteDialog({ onClose }: { readonly onClose: () => voi
         loadingText={say('app.loading')}
         noOptionsText={say('picker.none')}
         forcePopupIcon={false}
-        onInputChange={(_event, text, reason) => reason === 'input' && setTyped(text)}
+        onInputChange={(_event, next, reason) => reason === 'input' && setTyped(next)}
         onChange={(_event, option) => {
           if (option === null) return;
           onClose();
-          void navigate(option.to, { state: option.state });
+          if (option.act) option.act();
+          else void navigate(option.to, { state: option.state });
         }}
         onKeyDown={(event) => event.key === 'Escape' && onClose()}
         slots={{ popper: Inline }}
@@ -148,10 +180,9 @@ export default function PaletteDialog({ onClose }: { readonly onClose: () => voi
   );
 }
 
-/** Commands whose words hold what is typed. */
-function commandsFor(say: Say, listed: readonly TypeInfo[], text: string): readonly Option[] {
+function commandsFor(say: Say, listed: readonly TypeInfo[]): readonly Option[] {
   const group = say('search.commands');
-  const all = listed.flatMap((type): readonly Option[] => [
+  return listed.flatMap((type): readonly Option[] => [
     ...(can(type, 'create')
       ? [
           {
@@ -172,6 +203,4 @@ function commandsFor(say: Say, listed: readonly TypeInfo[], text: string): reado
       state: { open: 'export' },
     },
   ]);
-  const words = text.split(/\s+/);
-  return text === '' ? [] : all.filter(({ name }) => words.every((word) => name.toLowerCase().includes(word)));
 }

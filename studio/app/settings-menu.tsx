@@ -5,11 +5,16 @@ import { useState } from 'react';
 import { useModel } from '../data/model.ts';
 import { ROOT } from '../data/request.ts';
 import { forgetToken } from '../data/token.ts';
+import type { TextKey } from '../texts/en.ts';
 import { LANGUAGES, useText } from '../texts/texts.ts';
 import { SettingsIcon } from './icons.tsx';
 import type { Appearance } from './studio.tsx';
 
-const APPEARANCES = ['system', 'light', 'dark'] as const satisfies readonly Appearance[];
+export const APPEARANCES = [
+  ['system', 'app.system'],
+  ['light', 'app.light'],
+  ['dark', 'app.dark'],
+] as const satisfies readonly (readonly [Appearance, TextKey])[];
 
 interface SettingsMenuProps {
   readonly onLeave: () => void;
@@ -45,7 +50,7 @@ export function SettingsMenu({ onLeave, onKeys }: SettingsMenuProps) {
       </IconButton>
       <Menu anchorEl={anchor ?? null} open={anchor !== undefined} onClose={() => setAnchor(undefined)}>
         <ListSubheader role="presentation">{say('app.theme')}</ListSubheader>
-        {APPEARANCES.map((one) => (
+        {APPEARANCES.map(([one, text]) => (
           <MenuItem
             key={one}
             role="menuitemradio"
@@ -53,7 +58,7 @@ export function SettingsMenu({ onLeave, onKeys }: SettingsMenuProps) {
             selected={one === appearance}
             onClick={choose(() => setAppearance(one))}
           >
-            {say(one === 'system' ? 'app.system' : one === 'light' ? 'app.light' : 'app.dark')}
+            {say(text)}
           </MenuItem>
         ))}
         <Divider role="presentation" />

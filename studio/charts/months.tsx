@@ -22,7 +22,13 @@ const COLUMNS = {
   m: 0,
   p: 0,
   '& li': { flex: '1 1 0', minWidth: 0, display: 'flex', flexDirection: 'column' },
-  '& li > span': { height: '1.2em', fontSize: '0.7rem', color: 'text.secondary', whiteSpace: 'nowrap' },
+  '& li > span': {
+    height: '1.2em',
+    fontSize: '0.7rem',
+    color: 'text.secondary',
+    whiteSpace: 'nowrap',
+    alignSelf: 'center',
+  },
   '& button': { flexGrow: 1, minHeight: 24, alignItems: 'flex-end' },
   '& .column': { width: '100%', maxWidth: 36, minHeight: 2, borderRadius: '3px 3px 0 0', bgcolor: 'chart.column' },
   '& button:hover .column, & button[aria-pressed=true] .column': { bgcolor: 'chart.strong' },
@@ -76,7 +82,9 @@ export function Months({ type, field, measure, where, title, isChosen, onChoose 
             >
               <span className="column" style={{ height: `${most === 0 ? 0 : (100 * Number(slice.figure)) / most}%` }} />
             </ButtonBase>
-            <span aria-hidden>{index % step === 0 && monthText(slice.value ?? '', language, 'short')}</span>
+            <span aria-hidden>
+              {(slices.length - 1 - index) % step === 0 && monthText(slice.value ?? '', language, 'short')}
+            </span>
           </li>
         ))}
       </Box>

@@ -24,13 +24,16 @@ const isWritten = ({ nested, owned, readOnly }: RelationInfo): boolean =>
 function stepsInto(model: StudioModel, type: TypeInfo, before?: Step): readonly Step[] {
   const types = [...(before?.types ?? []), type.type];
   return type.relations
-    .filter((relation) => !hasOwnList(model, relation) && (before === undefined || isSeenWithin(relation, before.relation)))
+    .filter(
+      (relation) => !hasOwnList(model, relation) && (before === undefined || isSeenWithin(relation, before.relation)),
+    )
     .map((relation) => ({ path: [...(before?.path ?? []), relation.name], relation, types }));
 }
 
 /** The way back is known. Sets of records that others share may be long. */
 const isSeenWithin = (relation: RelationInfo, through: RelationInfo): boolean =>
-  relation.name !== through.inverse && (!isToMany(relation) || relation.owned === true || relation.kind === 'manyToMany');
+  relation.name !== through.inverse &&
+  (!isToMany(relation) || relation.owned === true || relation.kind === 'manyToMany');
 
 /** The nearest ones, if a request cannot show all of them. */
 export function includesOf(model: StudioModel, type: TypeInfo): readonly string[] {

@@ -16,7 +16,10 @@ export interface ListRequest {
   readonly variant?: string | undefined;
 }
 
-export function listQuery(type: TypeInfo, { columns, where, sort, offset, limit, after, variant }: ListRequest): string {
+export function listQuery(
+  type: TypeInfo,
+  { columns, where, sort, offset, limit, after, variant }: ListRequest,
+): string {
   const parameters: [string, string][] = [
     ...shownColumns(type, columns),
     ...where.map(([parameter, value]): [string, string] => [parameter, value]),

@@ -101,7 +101,9 @@ export interface StudioModel {
   readonly version: string;
   readonly api: string;
   readonly token: { readonly name: string } | null;
-  readonly limits: Readonly<Record<'batchLimit' | 'bodyItems' | 'bodyLimit' | 'maxFilters' | 'maxIncludes' | 'writeRows', number>>;
+  readonly limits: Readonly<
+    Record<'batchLimit' | 'bodyItems' | 'bodyLimit' | 'maxFilters' | 'maxIncludes' | 'writeRows', number>
+  >;
   readonly types: ReadonlyMap<string, TypeInfo>;
 }
 
@@ -188,6 +190,10 @@ export function otherValues(type: TypeInfo, values: ValueObject): readonly (read
 
 /** Types whose records are of their own: those that belong to others alone are found through them. */
 export function menuTypes(model: StudioModel): readonly TypeInfo[] {
-  const owned = new Set([...model.types.values()].flatMap(({ relations }) => relations.flatMap((one) => (one.owned === true ? one.type : []))));
+  const owned = new Set(
+    [...model.types.values()].flatMap(({ relations }) =>
+      relations.flatMap((one) => (one.owned === true ? one.type : [])),
+    ),
+  );
   return listedTypes(model).filter(({ type }) => !owned.has(type));
 }

@@ -68,7 +68,8 @@ function parsed(text: string): Value {
 }
 
 function faultFrom(entry: Value): Fault {
-  if (!isValueObject(entry)) return { code: '', message: textOf(entry), pointer: undefined, line: undefined, records: [] };
+  if (!isValueObject(entry))
+    return { code: '', message: textOf(entry), pointer: undefined, line: undefined, records: [] };
   const { code = null, message = null, pointer, line, records } = entry;
   return {
     code: textOf(code),

@@ -82,11 +82,7 @@ export const UNCOUNTED = { Prefer: 'count=none' } as const;
 export const listTarget = (model: StudioModel, type: TypeInfo, params: GetListParams, after?: string): string =>
   `${type.path}?${listQuery(type, { ...requestOf(model, type, params), after })}`;
 
-function requestOf(
-  model: StudioModel,
-  type: TypeInfo,
-  { pagination, sort, filter, meta }: GetListParams,
-): ListRequest {
+function requestOf(model: StudioModel, type: TypeInfo, { pagination, sort, filter, meta }: GetListParams): ListRequest {
   const { page = 1, perPage = 25 } = pagination ?? {};
   const { columns = [], variant } = (meta ?? {}) as Partial<ListMeta>;
   return {

@@ -1,5 +1,5 @@
 /** Turns the words in a list's search box into filters of the interface. */
-import { type FieldInfo, isToMany, type StudioModel, type TypeInfo, typeNamed } from "./model.ts";
+import { type FieldInfo, isToMany, type StudioModel, type TypeInfo, typeNamed } from './model.ts';
 import { type Where, whereOf } from './where.ts';
 import { type FilterNode, readTree, writeTree } from './filter-tree.ts';
 

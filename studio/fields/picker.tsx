@@ -4,7 +4,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { type KeyboardEvent, type ReactNode, type UIEvent, useLayoutEffect, useRef, useState } from 'react';
 import { type RelationInfo, typeNamed, useModel } from '../data/model.ts';
 import { problemText } from '../app/problem-alert.tsx';
-import { useText } from '../texts/texts.ts';
+import { inSentence, useText } from '../texts/texts.ts';
 import { detailOf } from './detail.ts';
 import { usePaused } from './paused.ts';
 import { type Choice, findChoices, MAX_FOUND } from './search.ts';
@@ -19,8 +19,12 @@ interface PickerProps {
   readonly help?: ReactNode;
   readonly fault?: string | undefined;
   readonly isDisabled?: boolean;
-  readonly inputRef?: React.Ref<HTMLInputElement>;
+  /** Makes another record, of what was typed. Undefined: none can be made here. */
+  readonly onMake?: ((typed: string) => void) | undefined;
 }
+
+/** No record has it. */
+const MAKE = '';
 
 export function Picker({
   relation,
@@ -31,7 +35,7 @@ export function Picker({
   help,
   fault,
   isDisabled = false,
-  inputRef,
+  onMake,
 }: PickerProps) {
   const say = useText();
   const model = useModel();
@@ -59,6 +63,13 @@ export function Picker({
     if (isAtEnd && !isFetching && data.length >= most) setMost(Math.min(2 * most, type.list.maxLimit));
   };
   const offered = data.filter(({ id }) => !without.includes(id));
+  const isMissing = onMake !== undefined && !isFetching && typed.trim() !== '' && typed !== value?.name;
+  const make = say('form.create', { type: inSentence(type.title.one) });
+  const making: Choice = { id: MAKE, name: offered.length > 0 ? make : `${say('picker.none')} · ${make}` };
+  const take = (choice: Choice | null): void => {
+    if (choice?.id === MAKE) onMake?.(typed.trim());
+    else onChange(choice);
+  };
   // Enter chooses the record that is marked, or the only one that was found; it never sends a form whose text stands for none.
   const guard = (event: KeyboardEvent): void => {
     const isMarked = event.target instanceof Element && event.target.hasAttribute('aria-activedescendant');
@@ -89,7 +100,7 @@ export function Picker({
           </Box>
         </li>
       )}
-      options={offered}
+      options={isMissing ? [...offered, making] : offered}
       value={value}
       open={isOpen}
       disabled={isDisabled}
@@ -108,7 +119,7 @@ export function Picker({
         setOpen(true);
       }}
       onClose={() => setOpen(false)}
-      onChange={(_event, choice) => onChange(choice)}
+      onChange={(_event, choice) => take(choice)}
       onInputChange={(_event, text) => {
         setTyped(text);
         setMost(MAX_FOUND);
@@ -120,7 +131,6 @@ export function Picker({
           label={label}
           helperText={fault ?? help}
           error={fault !== undefined}
-          {...(inputRef === undefined ? {} : { inputRef })}
         />
       )}
     />

@@ -2,8 +2,9 @@
 import { Box, Button, Chip, FormHelperText, Paper, Typography, useMediaQuery } from '@mui/material';
 import type { Theme } from '@mui/material/styles';
 import { useNotify } from 'ra-core';
-import { useRef } from 'react';
+import { useCallback, useMemo, useRef, useState } from 'react';
 import { get, useFieldArray, useFormContext, useFormState, useWatch } from 'react-hook-form';
+import { dialog } from '../app/boundary.tsx';
 import { AddIcon, CloseIcon, DownIcon, EditIcon, UpIcon } from '../app/icons.tsx';
 import { SmallButton } from '../app/small-button.tsx';
 import { isValueObject } from '../data/json.ts';
@@ -26,6 +27,8 @@ import { isChangeable, isInline, type Item, keyOf, newItem, storedDraft } from '
 import { atEnd, positionField, positionsOf } from './positions.ts';
 import { RecordInputs, type RelationInputs, WIDE } from './record-inputs.tsx';
 import { setColumns, SetTable } from './set-table.tsx';
+
+const NewRecordDialog = dialog(() => import('./new-record-dialog.tsx'));
 
 interface RelationInputProps {
   readonly relation: RelationInfo;
@@ -92,6 +95,7 @@ function OneInput({ relation, path, isPlain = false }: RelationInputProps) {
   const fault = useFault(path);
   const { setValue, clearErrors } = useFormContext();
   const open = useOpened(relation);
+  const [making, setMaking] = useState<string>();
   const item = (useWatch({ name: path }) ?? null) as Item | null;
   const set = (next: Item | null): void => {
     clearErrors(path);
@@ -140,7 +144,19 @@ function OneInput({ relation, path, isPlain = false }: RelationInputProps) {
         onChange={(choice) => set(choice === null ? null : linked(choice))}
         help={relation.description}
         fault={fault}
+        onMake={can(type, 'create') && type.identifier.inRecord && !relation.canCreate ? setMaking : undefined}
       />
+      {making !== undefined && (
+        <NewRecordDialog
+          type={type}
+          typed={making}
+          onClose={() => setMaking(undefined)}
+          onMade={(choice) => {
+            setMaking(undefined);
+            set(linked(choice));
+          }}
+        />
+      )}
       {!isPlain && item !== null && isChangeable(model, relation, item) && (
         <Button size="small" startIcon={<EditIcon />} onClick={() => void change(item)}>
           {say('form.change', { name: item.name })}
@@ -234,42 +250,55 @@ function SetInput({ relation, path }: RelationInputProps) {
   };
   const titleIn = (item: Item): string =>
     item.id === null ? say('form.new', { type: inSentence(type.title.one) }) : item.name;
-  const buttonsOf = (item: Item & { readonly '#key': string }, index: number) => (
-    <>
-      {ordered !== undefined && (
+  const buttonsAt = (index: number) => {
+    const item = items[index];
+    return (
+      item && (
         <>
+          {ordered !== undefined && (
+            <>
+              <SmallButton
+                text={say('form.up')}
+                isOff={index === 0}
+                onClick={() => shift(index, index - 1)}
+                Icon={UpIcon}
+              />
+              <SmallButton
+                text={say('form.down')}
+                isOff={index === items.length - 1}
+                onClick={() => shift(index, index + 1)}
+                Icon={DownIcon}
+              />
+            </>
+          )}
+          {item.id !== null && !isInline(relation) && (
+            <UndoButton item={item} onClick={() => update(index, closed(withoutKey(item)))} />
+          )}
           <SmallButton
-            text={say('form.up')}
-            isOff={index === 0}
-            onClick={() => shift(index, index - 1)}
-            Icon={UpIcon}
-          />
-          <SmallButton
-            text={say('form.down')}
-            isOff={index === items.length - 1}
-            onClick={() => shift(index, index + 1)}
-            Icon={DownIcon}
+            text={say('form.remove', { name: item.name || type.title.one })}
+            Icon={CloseIcon}
+            onClick={() => remove(index)}
           />
         </>
-      )}
-      {item.id !== null && !isInline(relation) && (
-        <UndoButton item={item} onClick={() => update(index, closed(withoutKey(item)))} />
-      )}
-      <SmallButton
-        text={say('form.remove', { name: item.name || type.title.one })}
-        Icon={CloseIcon}
-        onClick={() => remove(index)}
-      />
-    </>
-  );
+      )
+    );
+  };
+  // Rows are rendered again only where something of them has changed.
+  const latest = useRef(buttonsAt);
+  latest.current = buttonsAt;
+  const stableButtons = useCallback((index: number) => latest.current(index), []);
   // The faults of a whole row.
   const { errors } = useFormState({ name: path });
-  const faultAt = (index: number): string | undefined => {
+  const faultAt = (index: number) => {
     const found = get(errors, `${path}.${index}`) as { readonly message?: unknown } | undefined;
-    return typeof found?.message === 'string' ? found.message : undefined;
+    const message = found?.message;
+    return { hasFault: found !== undefined, fault: typeof message === 'string' ? message : undefined };
   };
   const isWide = useMediaQuery((theme: Theme) => theme.breakpoints.up('sm'), { noSsr: true });
-  const columns = isInline(relation) && isWide ? setColumns(relation, type) : undefined;
+  const columns = useMemo(
+    () => (isInline(relation) && isWide ? setColumns(relation, type) : undefined),
+    [relation, type, isWide],
+  );
   return (
     <Box component="section" aria-label={relation.title} sx={{ ...WIDE, display: 'grid', gap: 1.5 }}>
       <Box>
@@ -297,13 +326,14 @@ function SetInput({ relation, path }: RelationInputProps) {
           path={path}
           columns={columns}
           inputFor={plainInputFor}
+          buttonsAt={stableButtons}
           adding={adding}
           onAdd={relation.canCreate ? () => add(newItem(model, relation)) : undefined}
           rows={items.map((item, index) => ({
             key: item['#key'],
             title: titleIn(item),
-            fault: faultAt(index),
-            buttons: buttonsOf(item, index),
+            isLast: index === items.length - 1,
+            ...faultAt(index),
           }))}
         />
       )}
@@ -311,7 +341,7 @@ function SetInput({ relation, path }: RelationInputProps) {
         items.map((item, index) =>
           item.record === null ? undefined : (
             <Nested key={item['#key']} relation={relation} path={`${path}.${index}`} item={item} title={titleIn(item)}>
-              {buttonsOf(item, index)}
+              {buttonsAt(index)}
             </Nested>
           ),
         )}

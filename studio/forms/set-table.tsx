@@ -1,22 +1,13 @@
 /** Records that belong to this one and have a few short values: a row of inputs for each. */
-import {
-  Box,
-  FormHelperText,
-  Table,
-  TableBody,
-  TableCell,
-  TableContainer,
-  TableFooter,
-  TableHead,
-  TableRow,
-} from '@mui/material';
-import { type KeyboardEvent, type ReactNode, type RefObject, useEffect, useRef } from 'react';
-import { useWatch } from 'react-hook-form';
+import { Box, FormHelperText, TableCell, TableRow } from '@mui/material';
+import { type KeyboardEvent, memo, type ReactNode, type RefObject, useEffect, useRef, useState } from 'react';
+import { useFormContext, useWatch } from 'react-hook-form';
+import { Grid } from '../app/grid.tsx';
 import { type FieldInfo, isToMany, type RelationInfo, type TypeInfo } from '../data/model.ts';
 import { isRight, isWide } from '../presentations/choose.ts';
 import { isWritable } from '../presentations/field-draft.ts';
 import { numberInWords, sumOf } from '../presentations/numbers.ts';
-import { pageLanguage } from '../presentations/plain.ts';
+import { pageLanguage, plainText } from '../presentations/plain.ts';
 import { DIGITS, titleOf } from '../presentations/presentation.ts';
 import { HIDDEN } from '../presentations/shown.tsx';
 import { useText } from '../texts/texts.ts';
@@ -50,13 +41,9 @@ interface SetTableProps {
   readonly path: string;
   readonly columns: readonly Column[];
   /** By their places in the form. */
-  readonly rows: readonly {
-    readonly key: string;
-    readonly title: string;
-    readonly fault: string | undefined;
-    readonly buttons: ReactNode;
-  }[];
+  readonly rows: readonly Omit<RowProps, 'path' | 'columns' | 'index' | 'isNew' | 'inputFor' | 'buttonsAt'>[];
   readonly inputFor: RelationInputs;
+  readonly buttonsAt: (index: number) => ReactNode;
   /** Whether a row was only just added. */
   readonly adding: RefObject<boolean>;
   /** Undefined: no more can be made here. */
@@ -69,12 +56,14 @@ function focusIn(row: Element | undefined | null, column: number): void {
   row?.querySelectorAll('td')[column]?.querySelector<HTMLElement>(INPUT)?.focus();
 }
 
-export function SetTable({ relation, path, columns, rows, inputFor, adding, onAdd }: SetTableProps) {
+const isNumeric = (column: Column): boolean => 'field' in column && isRight(column.field);
+
+export function SetTable({ relation, columns, rows, adding, onAdd, ...common }: SetTableProps) {
   const say = useText();
-  const body = useRef<HTMLTableSectionElement>(null);
+  const table = useRef<HTMLTableElement>(null);
   // A row that was added is what a person wants to type into.
   useEffect(() => {
-    if (adding.current) focusIn(body.current?.rows[rows.length - 1], 0);
+    if (adding.current) focusIn(table.current?.tBodies[0]?.rows[rows.length - 1], 0);
     adding.current = false;
   }, [rows.length, adding]);
   /** Enter goes on to the next row, and adds one behind the last. */
@@ -89,60 +78,106 @@ export function SetTable({ relation, path, columns, rows, inputFor, adding, onAd
     if (row.nextElementSibling !== null) focusIn(row.nextElementSibling, cell.cellIndex);
     else onAdd?.();
   };
-  const summed = columns.filter((column) => 'field' in column && isRight(column.field));
-  return (
-    <TableContainer role="region" aria-label={relation.title} tabIndex={0}>
-      <Table size="small" sx={ROWS}>
-        <TableHead>
-          <TableRow>
-            {columns.map((column) => (
-              <TableCell key={column.name} align={'field' in column && isRight(column.field) ? 'right' : 'left'}>
-                {column.title}
-              </TableCell>
-            ))}
-            <TableCell>
-              <Box component="span" sx={HIDDEN}>
-                {say('list.more')}
-              </Box>
-            </TableCell>
-          </TableRow>
-        </TableHead>
-        <TableBody ref={body} onKeyDown={press}>
-          {rows.map(({ key, title, fault, buttons }, index) => (
-            <TableRow key={key} aria-label={title}>
-              {columns.map((column, at) => (
-                <TableCell
-                  key={column.name}
-                  className={'field' in column && isRight(column.field) ? 'digits' : ''}
-                  sx={{ minWidth: 'relation' in column ? 260 : 110 }}
-                >
-                  {'field' in column ? (
-                    <FieldInput field={column.field} path={`${path}.${index}.record.${keyOf(column.name)}`} />
-                  ) : (
-                    inputFor(column.relation, `${path}.${index}.record.${keyOf(column.name)}`)
-                  )}
-                  {at === 0 && fault !== undefined && <FormHelperText error>{fault}</FormHelperText>}
-                </TableCell>
-              ))}
-              <TableCell sx={{ whiteSpace: 'nowrap', width: '1%' }}>{buttons}</TableCell>
-            </TableRow>
-          ))}
-        </TableBody>
-        {summed.length > 0 && rows.length > 1 && (
-          <TableFooter>
-            <TableRow>
-              {columns.map((column, index) => (
-                <TableCell key={column.name} align={summed.includes(column) ? 'right' : 'left'}>
-                  {summed.includes(column) ? <Sum path={path} name={column.name} /> : index === 0 && say('form.sum')}
-                </TableCell>
-              ))}
-              <TableCell />
-            </TableRow>
-          </TableFooter>
-        )}
-      </Table>
-    </TableContainer>
+  const isSummed = rows.length > 1 && columns.some(isNumeric);
+  const more = (
+    <Box component="span" sx={HIDDEN}>
+      {say('list.more')}
+    </Box>
   );
+  return (
+    <Box onKeyDown={press}>
+      <Grid
+        label={relation.title}
+        tableRef={table}
+        sx={ROWS}
+        heads={[
+          ...columns.map((column) => ({ key: column.name, title: column.title, isRight: isNumeric(column) })),
+          { key: '', title: more },
+        ]}
+        footer={
+          isSummed
+            ? [
+                ...columns.map((column, index) =>
+                  isNumeric(column) ? <Sum path={common.path} name={column.name} /> : index === 0 && say('form.sum'),
+                ),
+                undefined,
+              ]
+            : undefined
+        }
+      >
+        {rows.map(({ key, ...row }, index) => (
+          <SetRow
+            key={key}
+            {...row}
+            {...common}
+            columns={columns}
+            index={index}
+            isNew={adding.current && index === rows.length - 1}
+          />
+        ))}
+      </Grid>
+    </Box>
+  );
+}
+
+interface RowProps extends Pick<SetTableProps, 'path' | 'columns' | 'inputFor' | 'buttonsAt'> {
+  readonly key: string;
+  readonly title: string;
+  readonly index: number;
+  /** Its buttons depend on it. */
+  readonly isLast: boolean;
+  readonly isNew: boolean;
+  readonly hasFault: boolean;
+  /** Of the whole row. */
+  readonly fault: string | undefined;
+}
+
+/** So many rows have inputs at once. */
+const FIRST = 15;
+const NEAR = '500px';
+
+/** Rows far from what is in sight are texts: hundreds of inputs take seconds to make. */
+const SetRow = memo(function SetRow(props: Omit<RowProps, 'key'>) {
+  const { path, columns, inputFor, buttonsAt, title, index, isNew, hasFault, fault } = props;
+  const [isSeen, setSeen] = useState(index < FIRST || isNew);
+  const row = useRef<HTMLTableRowElement>(null);
+  useEffect(() => {
+    if (isSeen || row.current === null) return undefined;
+    const seen = ([entry]: readonly IntersectionObserverEntry[]): void => setSeen(entry?.isIntersecting === true);
+    const observer = new IntersectionObserver(seen, { rootMargin: NEAR });
+    observer.observe(row.current);
+    return () => observer.disconnect();
+  }, [isSeen]);
+  const pathOf = ({ name }: Column): string => `${path}.${index}.record.${keyOf(name)}`;
+  return (
+    <TableRow ref={row} aria-label={title}>
+      {columns.map((column, at) => (
+        <TableCell
+          key={column.name}
+          className={isNumeric(column) ? 'digits' : ''}
+          style={{ minWidth: 'relation' in column ? 260 : 110 }}
+        >
+          {!isSeen && !hasFault ? (
+            <TypedText column={column} path={pathOf(column)} />
+          ) : 'field' in column ? (
+            <FieldInput field={column.field} path={pathOf(column)} />
+          ) : (
+            inputFor(column.relation, pathOf(column))
+          )}
+          {at === 0 && fault !== undefined && <FormHelperText error>{fault}</FormHelperText>}
+        </TableCell>
+      ))}
+      <TableCell className="buttons">{(isSeen || hasFault) && buttonsAt(index)}</TableCell>
+    </TableRow>
+  );
+});
+
+/** What is typed, without an input. */
+function TypedText({ column, path }: { readonly column: Column; readonly path: string }): ReactNode {
+  const say = useText();
+  const draft = useFormContext().getValues(path) as Draft;
+  if (!('field' in column)) return itemsOf(draft)[0]?.name;
+  return typeof draft === 'string' || typeof draft === 'boolean' ? plainText(say, column.field, String(draft)) : '';
 }
 
 /** Of what is typed, as far as it is numbers; with each of their digits. */
@@ -163,6 +198,9 @@ export const COMPACT = {
 const ROWS = {
   ...COMPACT,
   '& td': { verticalAlign: 'top', px: 0.75, py: 0.5, borderBottom: 0 },
+  '& tbody td': { height: 48 },
+  '& td.digits': { textAlign: 'end' },
+  '& td.buttons': { whiteSpace: 'nowrap', width: '1%' },
   '& th': { px: 0.75 },
   '& td.digits input': { textAlign: 'end', fontVariantNumeric: 'tabular-nums' },
 } as const;

@@ -3,8 +3,7 @@ import { Box } from '@mui/material';
 import { useQueryClient } from '@tanstack/react-query';
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { FormProvider, useForm } from 'react-hook-form';
-import { worded } from '../app/fault-text.ts';
-import { problemText } from '../app/problem-alert.tsx';
+import { reasonOf } from '../app/fault-text.ts';
 import { isSameValue, isValueObject, type Value } from '../data/json.ts';
 import { identifierOf, nameOf, type TypeInfo, typeNamed, useModel } from '../data/model.ts';
 import { problemOf } from '../data/problem.ts';
@@ -90,9 +89,8 @@ export default function CellEditor({ type, id, target, value: stored, onDone }: 
       await queries.invalidateQueries();
       return true;
     } catch (problem) {
-      const [fault] = problemOf(worded(say, model, type, problem)).errors;
       const isSent = problemOf(problem).status !== -1;
-      const message = isSent ? (fault?.message ?? problemText(say, problem)) : draftFaultText(say, problem);
+      const message = isSent ? reasonOf(say, model, type, problem) : draftFaultText(say, problem);
       form.setError('value', { message });
       return false;
     }

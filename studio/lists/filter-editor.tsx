@@ -38,7 +38,14 @@ export default function FilterEditor({ type, nodes, isAdding, onClose, onNodes }
     }
   };
   return (
-    <Dialog open onClose={onClose} fullWidth maxWidth="md" aria-labelledby="filter-title">
+    <Dialog
+      open
+      onClose={onClose}
+      fullWidth
+      maxWidth="md"
+      aria-labelledby="filter-title"
+      slotProps={{ transition: { onEntered: (dialog) => isAdding || focusOnValue(dialog) } }}
+    >
       <form onSubmit={apply}>
         <DialogTitle id="filter-title">{say('filter.title')}</DialogTitle>
         <DialogContent sx={{ pt: '8px !important' }}>
@@ -55,6 +62,12 @@ export default function FilterEditor({ type, nodes, isAdding, onClose, onNodes }
       </form>
     </Dialog>
   );
+}
+
+/** Whoever opens a filter wants to change its value. */
+function focusOnValue(dialog: HTMLElement): void {
+  const inputs = dialog.querySelectorAll<HTMLElement>('[role=combobox], input:not([aria-hidden])');
+  [...inputs].at(-1)?.focus();
 }
 
 /** Groups in each other, as the interface takes them. */

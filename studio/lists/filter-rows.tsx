@@ -1,6 +1,6 @@
 /** The rows of the editor of filters. */
 import { Autocomplete, Box, Chip, MenuItem, Paper, TextField, createFilterOptions } from '@mui/material';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { CloseIcon } from '../app/icons.tsx';
 import { SmallButton } from '../app/small-button.tsx';
 import { type RelationInfo, type TypeInfo, typeNamed, useModel } from '../data/model.ts';
@@ -79,9 +79,8 @@ export function FilterGroup({ mode, onMode, onRemove, children }: FilterGroupPro
 }
 
 const search = createFilterOptions<FilterSubject>({ limit: 50 });
-/** Relations of relations are found by typing. */
-const filterOptions: typeof search = (subjects, state) =>
-  search(state.inputValue === '' ? subjects.filter(({ path }) => path.split('.').length < 3) : subjects, state);
+/** What is about related records is behind this one, or found by typing. */
+const MORE: FilterSubject = { path: '', title: '', operators: [], field: undefined };
 
 interface FilterRowProps {
   readonly subjects: readonly FilterSubject[];
@@ -98,6 +97,9 @@ export function FilterRow({ subjects, draft, isFocused, onDraft, onRemove, insid
   const subject = subjects.find(({ path }) => path === draft.path) ?? null;
   const operator = subject === null ? undefined : operatorOf(subject, draft.operator);
   const isNested = subject?.set !== undefined && operator !== undefined && !isCount(operator);
+  const [hasMore, setMore] = useState(false);
+  const [isOpen, setOpen] = useState(false);
+  const own = subjects.filter(({ path }) => !path.includes('.'));
   const line = (
     <Box sx={{ ...LINE, alignItems: 'flex-start' }}>
       <Box
@@ -112,12 +114,28 @@ export function FilterRow({ subjects, draft, isFocused, onDraft, onRemove, insid
         <Autocomplete
           options={subjects}
           value={subject}
-          filterOptions={filterOptions}
+          filterOptions={(all, state) => {
+            const isTyped = state.inputValue !== '' && state.inputValue !== subject?.title;
+            if (isTyped) return search([...all], state);
+            return hasMore || own.length === all.length ? [...all] : [...own, MORE];
+          }}
           getOptionKey={({ path }) => path}
           getOptionLabel={({ title }) => title}
-          onChange={(_event, next) =>
-            onDraft({ ...draft, path: next?.path, items: next?.set === undefined ? [] : [newRow()] })
-          }
+          renderOption={({ key: _key, ...props }, { path, title }) => (
+            <li key={path} {...props}>
+              {path === MORE.path ? say('filter.more') : title}
+            </li>
+          )}
+          open={isOpen}
+          onOpen={() => setOpen(true)}
+          onClose={() => setOpen(false)}
+          onChange={(_event, next) => {
+            if (next?.path !== MORE.path)
+              return onDraft({ ...draft, path: next?.path, items: next?.set === undefined ? [] : [newRow()] });
+            setMore(true);
+            // After the list of what was chosen from has closed.
+            setTimeout(() => setOpen(true));
+          }}
           renderInput={(props) => <TextField {...props} label={say('filter.field')} autoFocus={isFocused} />}
         />
         <TextField

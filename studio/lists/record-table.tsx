@@ -1,23 +1,11 @@
 /** The records of a page of a list. */
-import {
-  Checkbox,
-  Link,
-  Menu,
-  MenuItem,
-  Paper,
-  Table,
-  TableBody,
-  TableCell,
-  TableContainer,
-  TableHead,
-  TableRow,
-} from '@mui/material';
+import { Checkbox, Link, Menu, MenuItem, TableCell, TableRow } from '@mui/material';
 import { useListContext, useStore } from 'ra-core';
 import { memo, type ReactNode, useRef, useState } from 'react';
 import { type NavigateFunction, useNavigate } from 'react-router-dom';
 import { dialog } from '../app/boundary.tsx';
+import { Grid } from '../app/grid.tsx';
 import { useKeys } from '../app/keys.ts';
-import { SCROLLED, WHOLE } from '../app/plain-table.tsx';
 import { hrefOf } from '../app/router.ts';
 import { useVariant } from '../app/variant-choice.tsx';
 import { Waiting } from '../app/waiting.tsx';
@@ -114,79 +102,72 @@ export function RecordTable({ type, columns, all }: RecordTableProps) {
   const editedTarget = target && targetOf(type, target);
   const keys = sortKeys(sort);
   return (
-    <TableContainer
-      component={Paper}
-      variant="outlined"
-      role="region"
-      aria-label={type.title.many}
-      sx={[TALL, SCROLLED]}
-      {...(can(type, 'get') ? {} : { tabIndex: 0 })}
-    >
-      <Table
-        ref={table}
-        stickyHeader
-        size="small"
-        sx={[ROWS, HEIGHTS[density], WHOLE, ...(can(type, 'get') ? [OPENED] : [])]}
+    <>
+      <Grid
+        label={type.title.many}
+        tableRef={table}
+        maxHeight="max(20rem, calc(100vh - 10rem))"
+        isScrolledByKeys={!can(type, 'get')}
+        sx={[ROWS, HEIGHTS[density], ...(can(type, 'get') ? [OPENED] : [])]}
+        heads={shown.map((column, index) => ({
+          key: column.name,
+          title: column.title,
+          isRight: isRight(column),
+          cell: (
+            <ColumnHead
+              key={column.name}
+              column={column}
+              index={index}
+              columns={columns}
+              keys={keys}
+              isAmount={column.name === amount}
+              onSort={(name, isAdded) => setSort(sortOf(sortedBy(keys, name, isAdded)))}
+            >
+              {index === 0 && isSelectable(type) && (
+                <Checkbox
+                  size="small"
+                  checked={all.isSelected || isPageSelected}
+                  indeterminate={!all.isSelected && here.length > 0 && !isPageSelected}
+                  disabled={all.isSelected || ids.length === 0}
+                  onChange={togglePage}
+                  slotProps={{ input: { 'aria-label': say('many.select_page') } }}
+                  sx={BOX}
+                />
+              )}
+            </ColumnHead>
+          ),
+        }))}
       >
-        <TableHead>
-          <TableRow>
-            {shown.map((column, index) => (
-              <ColumnHead
-                key={column.name}
-                column={column}
-                index={index}
-                columns={columns}
-                keys={keys}
-                isAmount={column.name === amount}
-                onSort={(name, isAdded) => setSort(sortOf(sortedBy(keys, name, isAdded)))}
-              >
-                {index === 0 && isSelectable(type) && (
-                  <Checkbox
-                    size="small"
-                    checked={all.isSelected || isPageSelected}
-                    indeterminate={!all.isSelected && here.length > 0 && !isPageSelected}
-                    disabled={all.isSelected || ids.length === 0}
-                    onChange={togglePage}
-                    slotProps={{ input: { 'aria-label': say('many.select_page') } }}
-                    sx={BOX}
-                  />
-                )}
-              </ColumnHead>
-            ))}
-          </TableRow>
-        </TableHead>
-        <TableBody>
-          {data.map(({ id, values }) => (
-            <RecordRow
-              key={id}
-              type={type}
-              columns={shown}
-              amount={amount}
-              id={id}
-              values={values}
-              isSelected={all.isSelected || selectedIds.includes(id)}
-              isFixed={all.isSelected}
-              onToggle={onToggleItem}
-              onMenu={setMenu}
-              navigate={navigate}
-              variant={variant}
-              editor={
-                edited?.id === id && editedTarget !== undefined ? (
-                  <CellEditor
-                    key={`${id} ${edited.name}`}
-                    type={type}
-                    id={id}
-                    target={editedTarget}
-                    value={values[edited.name]}
-                    onDone={goOn}
-                  />
-                ) : undefined
-              }
-              editedName={edited?.id === id ? edited.name : undefined}
-            />
-          ))}
-        </TableBody>
-      </Table>
+        {data.map(({ id, values }) => (
+          <RecordRow
+            key={id}
+            type={type}
+            columns={shown}
+            amount={amount}
+            id={id}
+            values={values}
+            isSelected={all.isSelected || selectedIds.includes(id)}
+            isFixed={all.isSelected}
+            onToggle={onToggleItem}
+            onMenu={setMenu}
+            navigate={navigate}
+            variant={variant}
+            editor={
+              edited?.id === id && editedTarget !== undefined ? (
+                <CellEditor
+                  key={`${id} ${edited.name}`}
+                  type={type}
+                  id={id}
+                  target={editedTarget}
+                  value={values[edited.name]}
+                  onDone={goOn}
+                />
+              ) : undefined
+            }
+            editedName={edited?.id === id ? edited.name : undefined}
+          />
+        ))}
+      </Grid>
       {menu !== undefined && (
         <CellMenu
           type={type}
@@ -197,7 +178,7 @@ export function RecordTable({ type, columns, all }: RecordTableProps) {
           onEdit={() => editAt(menu.id, menu.name)}
         />
       )}
-    </TableContainer>
+    </>
   );
 }
 
@@ -320,13 +301,6 @@ const RecordRow = memo(function RecordRow(props: RecordRowProps) {
     </TableRow>
   );
 });
-
-/** The heads of its columns stay in sight. */
-const TALL = {
-  maxHeight: 'max(20rem, calc(100vh - 10rem))',
-  '& th': { bgcolor: 'background.paper' },
-  '@media print': { maxHeight: 'none' },
-} as const;
 
 // Once for all cells: styles of each of them take longer than the rest of a list.
 const ROWS = {

@@ -15,9 +15,9 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNotify } from 'ra-core';
 import { type FormEvent, useState } from 'react';
 import { FormProvider, useForm } from 'react-hook-form';
-import { worded } from '../app/fault-text.ts';
-import { PlainTable } from '../app/plain-table.tsx';
-import { ProblemAlert, problemText } from '../app/problem-alert.tsx';
+import { reasonOf } from '../app/fault-text.ts';
+import { Grid } from '../app/grid.tsx';
+import { ProblemAlert } from '../app/problem-alert.tsx';
 import { isSameValue, type Value, type ValueObject } from '../data/json.ts';
 import { can, identifierOf, nameOf, useModel } from '../data/model.ts';
 import { problemOf } from '../data/problem.ts';
@@ -117,9 +117,7 @@ export default function ChangeDialog({ chosen, onClose }: ChangeDialogProps) {
         await attempt(model, change, first, tools.signal);
       } catch (problem) {
         if (problemOf(problem).status !== 422) throw problem;
-        form.setError(VALUE, {
-          message: problemOf(worded(say, model, type, problem)).errors[0]?.message ?? problemText(say, problem),
-        });
+        form.setError(VALUE, { message: reasonOf(say, model, type, problem) });
         return false;
       }
       const isLooked = isTagged(type, ids.length);
@@ -207,7 +205,7 @@ export default function ChangeDialog({ chosen, onClose }: ChangeDialogProps) {
                 <Typography>
                   {plan.change.target.title}: <Given plan={plan} choice={choice} />
                 </Typography>
-                <PlainTable
+                <Grid
                   label={say('many.sample')}
                   rows={plan.sample.map((values) => ({
                     key: identifierOf(type, values),

@@ -11,7 +11,7 @@ import {
 } from '../data/model.ts';
 import { listQuery } from '../data/list-request.ts';
 import type { Where } from '../data/where.ts';
-import { problemOf } from '../data/problem.ts';
+import { Problem } from '../data/problem.ts';
 import { send } from '../data/request.ts';
 import { isJson, isWritable } from '../presentations/field-draft.ts';
 import { inParts, isRefused, type LeftOut, patiently } from './chosen.ts';
@@ -157,12 +157,13 @@ export async function writePart(
   return leftOut;
 }
 
-function refusedItems(problem: unknown, items: readonly Item[]): ReadonlyMap<Item, LeftOut> {
+function refusedItems({ parts }: Problem, items: readonly Item[]): ReadonlyMap<Item, LeftOut> {
   const refused = new Map<Item, LeftOut>();
-  for (const { pointer = '', code, message } of problemOf(problem).errors) {
-    const [, index] = /^\/(\d+)(?:\/|$)/.exec(pointer) ?? [];
+  for (const fault of parts.errors) {
+    const [, index] = /^\/(\d+)(?:\/|$)/.exec(fault.pointer ?? '') ?? [];
     const item = index === undefined ? undefined : items[Number(index)];
-    if (item !== undefined && !refused.has(item)) refused.set(item, { id: item.id, code, message });
+    if (item !== undefined && !refused.has(item))
+      refused.set(item, { id: item.id, problem: new Problem({ ...parts, errors: [fault] }) });
   }
   return refused;
 }

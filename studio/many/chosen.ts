@@ -14,8 +14,7 @@ export interface Chosen {
 /** A record that was left as it was, and why. */
 export interface LeftOut {
   readonly id: string;
-  readonly code: string;
-  readonly message: string;
+  readonly problem: Problem;
 }
 
 export interface Progress {

@@ -49,7 +49,7 @@ export async function lookAhead(
         waiting.unshift(part.slice(0, half), part.slice(half));
         continue;
       }
-      leftOut.push({ id: part.join(), code: problem.parts.code, message: problem.message });
+      leftOut.push({ id: part.join(), problem });
     }
     done += part.length;
     report({ done, total: ids.length });

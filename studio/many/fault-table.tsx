@@ -1,5 +1,5 @@
 /** The faults of a file, line by line. */
-import { PlainTable } from '../app/plain-table.tsx';
+import { Grid } from '../app/grid.tsx';
 import { Typography } from '@mui/material';
 import type { TypeInfo } from '../data/model.ts';
 import { useText } from '../texts/texts.ts';
@@ -18,7 +18,7 @@ export function FaultTable({ type, faults }: FaultTableProps) {
   const titles = new Map([...type.fields, ...type.relations].map(({ name, title }) => [name, title]));
   return (
     <>
-      <PlainTable
+      <Grid
         label={say('import.faults', { smart_count: faults.length })}
         maxHeight="50vh"
         heads={[

@@ -16,7 +16,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNotify } from 'ra-core';
 import { useEffect, useRef, useState } from 'react';
 import { worded } from '../app/fault-text.ts';
-import { PlainTable } from '../app/plain-table.tsx';
+import { Grid } from '../app/grid.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import type { Value } from '../data/json.ts';
 import { can, type TypeInfo, useModel } from '../data/model.ts';
@@ -437,7 +437,7 @@ function Changes({ changes }: { readonly changes: readonly CellChange[] }) {
       <Related relation={member.relation} value={value ?? null} isLinked={false} />
     );
   return (
-    <PlainTable
+    <Grid
       label={say('import.changes')}
       maxHeight="40vh"
       rows={changes.slice(0, MOST_CHANGES).map((change) => ({

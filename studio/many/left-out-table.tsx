@@ -1,14 +1,14 @@
 /** Records that were left as they were, and why. */
-import { PlainTable } from '../app/plain-table.tsx';
+import { Grid } from '../app/grid.tsx';
 import { Link, Typography } from '@mui/material';
 import { hrefOf } from '../app/router.ts';
-import { can, recordPath, type TypeInfo } from '../data/model.ts';
+import { can, recordPath, type TypeInfo, useModel } from '../data/model.ts';
 import { useText } from '../texts/texts.ts';
+import { reasonOf } from '../app/fault-text.ts';
 import type { LeftOut } from './chosen.ts';
 
 /** More would take long to draw. */
 const MOST = 200;
-const OUTDATED = 'precondition-failed';
 
 interface LeftOutTableProps {
   readonly type: TypeInfo;
@@ -17,6 +17,7 @@ interface LeftOutTableProps {
 
 export function LeftOutTable({ type, leftOut }: LeftOutTableProps) {
   const say = useText();
+  const model = useModel();
   if (leftOut.length === 0) return undefined;
   const title = say('many.left_out', { smart_count: leftOut.length });
   return (
@@ -24,10 +25,10 @@ export function LeftOutTable({ type, leftOut }: LeftOutTableProps) {
       <Typography variant="body2" sx={{ mt: 2, mb: 1 }}>
         {title}
       </Typography>
-      <PlainTable
+      <Grid
         label={title}
         maxHeight="40vh"
-        rows={leftOut.slice(0, MOST).map(({ id, code, message }) => ({
+        rows={leftOut.slice(0, MOST).map(({ id, problem }) => ({
           key: id,
           cells: [
             can(type, 'get') ? (
@@ -38,7 +39,7 @@ export function LeftOutTable({ type, leftOut }: LeftOutTableProps) {
             ) : (
               `${type.title.one} ${id}`
             ),
-            <bdi key="why">{code === OUTDATED ? say('many.outdated') : message}</bdi>,
+            <bdi key="why">{reasonOf(say, model, type, problem)}</bdi>,
           ],
         }))}
       />

@@ -1,5 +1,5 @@
 /** The sets of a record, as tables: those that came with it, and those that have a list of their own. */
-import { PlainTable } from '../app/plain-table.tsx';
+import { Grid } from '../app/grid.tsx';
 import { Alert, Button, Typography } from '@mui/material';
 import { useGetList } from 'ra-core';
 import { Link as RouterLink } from 'react-router-dom';
@@ -45,7 +45,7 @@ function RelatedTable({ type, relation, rows }: RelatedTableProps) {
     .slice(0, MAX_COLUMNS);
   const sets = type.relations.filter((set) => isToMany(set) && rows.some((row) => set.name in row));
   return (
-    <PlainTable
+    <Grid
       isNarrow
       label={relation.title}
       heads={[

@@ -140,6 +140,7 @@ export const de: Texts = {
   'filter.values': 'Werte, einer pro Zeile',
   'filter.apply': 'Anwenden',
   'filter.change': 'Filter %{filter} ändern',
+  'filter.more': 'Mehr: Felder verknüpfter Datensätze …',
   'filter.clear': 'Alle entfernen',
   'filter.cancel': 'Abbrechen',
   'operator.eq': 'ist',
