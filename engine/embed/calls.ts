@@ -29,7 +29,7 @@ const PAGE = ['where', 'order', 'limit', 'offset', 'count'];
 /** The operations that can be called, with the names of their options. */
 const CALLS = {
   list: { options: [...VIEW, ...PAGE, 'after', 'before'] },
-  summary: { options: [...PAGE, 'by', 'measure', 'variant', 'signal'] },
+  summary: { options: [...PAGE, 'by', 'measure', 'zone', 'variant', 'signal'] },
   get: { options: VIEW },
   create: { options: [...VIEW, 'idempotencyKey'], write: create },
   update: { options: [...VIEW, 'ifMatch'], write: update },
@@ -183,7 +183,7 @@ export const inOptions: WriteCondition = ([first = '', ...rest], value) => {
 
 // Converts options to query parameters.
 
-const PLAIN = ['after', 'before', 'fields', 'include', 'variant', 'by', 'measure'] as const;
+const PLAIN = ['after', 'before', 'fields', 'include', 'variant', 'by', 'measure', 'zone'] as const;
 
 /** Throws a Problem if an option is unknown, or a value is invalid. */
 function parametersOf({ options, isDryRun = false, words = IN_PROCESS }: Call, known: readonly string[]): Parameters {
@@ -241,6 +241,7 @@ const EXPECTED: Readonly<Record<string, readonly [expected: string, fits: (value
   by: NAMES,
   measure: NAMES,
   variant: TEXT,
+  zone: TEXT,
   after: TEXT,
   before: TEXT,
   idempotencyKey: TEXT,

@@ -167,10 +167,12 @@ export interface ListOptions extends ViewOptions {
 
 /** Filters apply to records; order, limit and offset to groups. */
 export interface SummaryOptions extends Omit<ListOptions, 'fields' | 'include' | 'after' | 'before' | 'count'> {
-  /** The keys of groups: `['zone', 'month(date)']`. Default: one group. */
+  /** The keys of groups: `['zone', 'month(date)']`; periods are day, week, month, quarter and year. Default: one group. */
   readonly by?: string | readonly string[];
   /** The measures of each group: `['count', 'sum(price)']`. Default: `count`. */
   readonly measure?: string | readonly string[];
+  /** The time zone of periods: `Europe/Berlin`. Default: UTC. */
+  readonly zone?: string;
   readonly count?: 'exact' | 'none';
 }
 

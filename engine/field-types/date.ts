@@ -1,6 +1,7 @@
 /** Calendar dates (RFC 3339, section 5.6: full-date). */
 import { COMPARING, type FieldType } from './field-type.ts';
 import { asWritten, NOT_STRINGS, postgresText, textColumn } from './columns.ts';
+import { postgresPeriods, sqlitePeriods } from './periods.ts';
 
 const DAY = 86_400_000;
 
@@ -42,7 +43,7 @@ export const date: FieldType = {
   columns: {
     sqlite: {
       ...textColumn,
-      periods: { day: (column) => column, month: (column) => `substr(${column}, 1, 7)` },
+      periods: sqlitePeriods((column) => column),
       now: `date('now')`,
     },
     postgres: {
@@ -51,7 +52,7 @@ export const date: FieldType = {
       read: dateText,
       json: (column) => `'"' || ${dateText(column)} || '"'`,
       extracted: (document, path) => `(${document} ->> ${path})::date`,
-      periods: { day: dateText, month: (column) => postgresDate(column, 'YYYY-MM') },
+      periods: postgresPeriods(postgresDate),
       now: `(now() at time zone 'UTC')::date`,
     },
   },

@@ -2,7 +2,7 @@
 import { ownPattern } from './patterns.ts';
 import { asText, NOT_STRINGS, plainColumn } from './columns.ts';
 import { boundsFault, type FieldType, numeral, numeric, rangeOf, type Shape } from './field-type.ts';
-import { call } from './totals.ts';
+import { averageOf, call } from './totals.ts';
 
 /** A double holds this many decimal digits exactly. */
 const MAX_PRECISION = 15;
@@ -75,7 +75,12 @@ export const decimal: FieldType = {
       // Exact: a REAL holds 15 decimal digits.
       comparable: (column) => `cast(${column} as real)`,
       operand: (value) => Number(value) + 0,
-      aggregates: { sum: call('records_sum'), min: call('records_least'), max: call('records_greatest') },
+      aggregates: {
+        sum: call('records_sum'),
+        avg: call('records_avg'),
+        min: call('records_least'),
+        max: call('records_greatest'),
+      },
       sumOrder: call('records_rank'),
       // Prefers more digits: 1.50 to 1.5.
       spelling: (column) => `max(${column})`,
@@ -90,6 +95,7 @@ export const decimal: FieldType = {
       operand: (value) => shortest(unsignedZero(String(value))),
       extracted: (document, path) => `(${document} ->> ${path})::numeric`,
       aggregates: {
+        avg: averageOf,
         min: (column) => `round(min(${column}), max(scale(${column})))`,
         max: (column) => `round(max(${column}), max(scale(${column})))`,
       },

@@ -1,6 +1,7 @@
 /** The interface of a field type. Shared code never branches on a type's name. */
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, JsonValue } from '../json/json.ts';
+import type { Periods } from './periods.ts';
 
 export type DialectName = 'sqlite' | 'postgres';
 export type SqlValue = string | number | null;
@@ -20,8 +21,7 @@ export function patternExcess(text: string): string | undefined {
   return text.split('*').length - 1 > MAX_WILDCARDS ? `A pattern can have at most ${MAX_WILDCARDS} *` : undefined;
 }
 
-export type AggregateName = 'sum' | 'min' | 'max';
-export type PeriodName = 'day' | 'month';
+export type AggregateName = 'sum' | 'avg' | 'min' | 'max';
 
 type ColumnSql = (column: string) => string;
 
@@ -70,8 +70,7 @@ export interface ColumnType {
   readonly sumOrder?: ColumnSql;
   /** SQL for an aggregate that picks one spelling of equal values. */
   readonly spelling?: ColumnSql;
-  /** SQL for the day or month in UTC, as text. */
-  readonly periods?: Readonly<Record<PeriodName, ColumnSql>>;
+  readonly periods?: Periods;
   /** By the name of another field type: SQL to convert its column, if all values can be converted. */
   readonly convertsFrom?: Readonly<Record<string, ColumnSql>>;
 }

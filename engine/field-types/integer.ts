@@ -12,7 +12,7 @@ import {
   rangeOf,
   type Shape,
 } from './field-type.ts';
-import { call, sumOfIntegers } from './totals.ts';
+import { averageOf, call, sumOfIntegers } from './totals.ts';
 
 const bounds = (shape: Shape) => ({
   minimum: numeric(shape, 'minimum', Number.MIN_SAFE_INTEGER),
@@ -36,13 +36,14 @@ export const integer: FieldType = {
       ...column,
       sqlType: 'integer',
       json: asIs,
-      aggregates: { sum: sumOfIntegers },
+      aggregates: { sum: sumOfIntegers, avg: call('records_avg') },
       sumOrder: call('records_rank'),
     },
     postgres: {
       ...column,
       sqlType: 'bigint',
       json: toText,
+      aggregates: { avg: averageOf },
       // JSON may contain 1.0 or 1e2, which are integers too.
       extracted: (document, path) => `(${document} ->> ${path})::numeric::bigint`,
     },

@@ -3,6 +3,7 @@ import { inUtc, isDate, sortable } from './date.ts';
 import { COMPARING, type FieldType } from './field-type.ts';
 import { NOT_STRINGS, postgresText, textColumn } from './columns.ts';
 import { ownPattern } from './patterns.ts';
+import { postgresPeriods, sqlitePeriods } from './periods.ts';
 import { call } from './totals.ts';
 
 const PATTERN = ownPattern(
@@ -28,12 +29,12 @@ const withoutZeros = (text: string): string => `rtrim(rtrim(${text}, '0'), '.')`
 
 const SQLITE_TIME = withoutZeros(`strftime('%Y-%m-%dT%H:%M:%f', 'now')`);
 
-const postgresUtc = (column: string, format: string): string =>
-  `to_char((${column})::timestamptz at time zone 'UTC', '${format}')`;
+const postgresTime = (column: string, format: string, zone = 'UTC'): string =>
+  `to_char((${column})::timestamptz at time zone '${zone}', '${format}')`;
 
 export const instantText = {
   sqlite: (column: string): string => `${column} || 'Z'`,
-  postgres: (column: string): string => `${withoutZeros(postgresUtc(column, 'YYYY-MM-DD"T"HH24:MI:SS.US'))} || 'Z'`,
+  postgres: (column: string): string => `${withoutZeros(postgresTime(column, 'YYYY-MM-DD"T"HH24:MI:SS.US'))} || 'Z'`,
 } as const;
 
 /** PostgreSQL refuses the year 0 and offsets above 15:59, so this adds 400 years (146097 days), and subtracts them. */
@@ -72,7 +73,7 @@ export const timestamp: FieldType = {
       json: (column) => `'"' || ${column} || 'Z"'`,
       operand: (value) => sortable(String(value)),
       extracted: (document, path) => call('records_instant')(`${document} ->> ${path}`),
-      periods: { day: (column) => `substr(${column}, 1, 10)`, month: (column) => `substr(${column}, 1, 7)` },
+      periods: sqlitePeriods((column, zone) => (zone === undefined ? column : `records_local(${column}, '${zone}')`)),
     },
     postgres: {
       ...postgresText,
@@ -88,10 +89,7 @@ export const timestamp: FieldType = {
       json: (column) => `'"' || ${instantText.postgres(column)} || '"'`,
       operand: (value) => inUtc(String(value)),
       extracted: (document, path) => postgresInstant(`(${document} ->> ${path})`),
-      periods: {
-        day: (column) => postgresUtc(column, 'YYYY-MM-DD'),
-        month: (column) => postgresUtc(column, 'YYYY-MM'),
-      },
+      periods: postgresPeriods(postgresTime),
     },
   },
   temporary: (index) => utc(new Date(Date.UTC(9999, 11, 31) - index * MINUTE)),

@@ -1,6 +1,7 @@
 /** Functions for SQLite: its sum() would round decimals and overflow with integers, and its min() and max() compare strings. */
 import { sortable } from './date.ts';
 import type { SqlValue } from './field-type.ts';
+import { localDate } from './periods.ts';
 
 export interface Total<T> {
   start(): T;
@@ -31,6 +32,29 @@ const sum: Total<{ units: bigint; fraction: number }> = {
     const digits = String(units < 0n ? -units : units).padStart(DIGITS + 1, '0');
     const text = `${digits.slice(0, -DIGITS)}.${digits.slice(-DIGITS)}`.slice(0, fraction - DIGITS || undefined);
     return (units < 0n ? '-' : '') + (fraction === 0 ? text.slice(0, -1) : text);
+  },
+};
+
+/** Digits of an average after the point. */
+const PLACES = 6;
+
+/** Rounded half away from zero, as PostgreSQL does. */
+const average: Total<{ units: bigint; count: bigint }> = {
+  start: () => ({ units: 0n, count: 0n }),
+  step: (total, value) => {
+    if (value === null) return total;
+    const [whole, fraction] = split(String(value));
+    total.units += BigInt(whole + fraction.padEnd(DIGITS, '0'));
+    total.count += 1n;
+    return total;
+  },
+  result: ({ units, count }) => {
+    if (count === 0n) return null;
+    const unit = 10n ** BigInt(DIGITS - PLACES) * count;
+    const rounded = ((units < 0n ? -units : units) * 2n + unit) / (unit * 2n);
+    const digits = String(rounded).padStart(PLACES + 1, '0');
+    const text = `${digits.slice(0, -PLACES)}.${digits.slice(-PLACES)}`.replace(/\.?0+$/, '');
+    return units < 0n && rounded > 0n ? `-${text}` : text;
   },
 };
 
@@ -72,6 +96,10 @@ const WIDEST = 40;
 
 const PART = 1_000_000_000;
 
+/** SQL for an average in PostgreSQL, whose avg() has fewer digits after the point the more there are before it. */
+export const averageOf = (column: string): string =>
+  `trim_scale(round(sum(${column}) * 1.${'0'.repeat(4 * PLACES)} / count(${column}), ${PLACES}))`;
+
 /** SQL for a sum of integers: sums of their high and low parts cannot overflow. */
 export const sumOfIntegers = (column: string): string =>
   `records_whole(cast(sum(${column} / ${PART}) as text), cast(sum(${column} % ${PART}) as text))`;
@@ -81,6 +109,7 @@ const whole = (high: SqlValue, low: SqlValue): SqlValue =>
 
 export const SQLITE_AGGREGATES = {
   records_sum: sum,
+  records_avg: average,
   records_least: extreme(1, true),
   records_greatest: extreme(-1, true),
   records_least_number: extreme(1, false),
@@ -90,6 +119,7 @@ export const SQLITE_AGGREGATES = {
 export const SQLITE_FUNCTIONS = {
   records_rank: rank,
   records_whole: whole,
+  records_local: localDate,
   records_instant: (text: SqlValue): SqlValue => (text === null ? null : sortable(String(text))),
 } as const;
 

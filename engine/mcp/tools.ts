@@ -39,8 +39,9 @@ const ARGUMENTS = {
       `${Object.keys(operators).join(' ')}. ` +
       'Groups: {"$any": [{…}, {…}]}, $all, $none; of a set: {"items": {"$some": [{…}]}}, $none, $every, $count',
   },
-  by: { ...NAMES, description: 'What groups have in common: ["zone", "month(date)"], day(date)' },
-  measure: { ...NAMES, description: 'count, sum(field), min(field), max(field); count if left out' },
+  by: { ...NAMES, description: 'What groups have in common: ["zone", "month(date)"]; day, week, quarter, year too' },
+  zone: { type: 'string', description: 'Time zone of periods, such as Europe/Berlin; UTC if left out' },
+  measure: { ...NAMES, description: 'count, sum(field), avg(field), min(field), max(field); count if left out' },
   order: {
     ...NAMES,
     description: 'Fields, or groups and measures, each optionally with a direction: ["price desc", "name"]',
@@ -121,7 +122,7 @@ const TOOLS: Readonly<Record<string, AgentTool>> = {
     description: 'Counts records and adds up their values by group, without reading them.',
     call: ['summary', 'groups'],
     required: ['type'],
-    optional: ['by', 'measure', 'where', 'order', 'limit', 'offset', 'variant'],
+    optional: ['by', 'measure', 'zone', 'where', 'order', 'limit', 'offset', 'variant'],
   },
 };
 

@@ -74,13 +74,14 @@ const SHARED = {
   'Condition-None': groupFilter('$none', 'no item'),
   'Groups-By': query(
     'by',
-    `What groups have in common, up to ${MAX_KEYS} names: fields, relations to one record, fields of these with a dot, \`day(field)\` and \`month(field)\` in UTC. Without it, all records are one group.`,
+    `What groups have in common, up to ${MAX_KEYS} names: fields, relations to one record, fields of these with a dot, \`day(field)\`, \`week(field)\` (ISO 8601), \`month(field)\`, \`quarter(field)\` and \`year(field)\`. Without it, all records are one group.`,
   ),
   Measures: query(
     'measure',
-    `Measures of each group, up to ${MAX_MEASURES} names: \`count\`, \`count(field)\` of the records with a value, \`sum(field)\` of integers and decimals, \`min(field)\`, \`max(field)\`. Default: \`count\`.`,
+    `Measures of each group, up to ${MAX_MEASURES} names: \`count\`, \`count(field)\` of the records with a value, \`sum(field)\` and \`avg(field)\` of integers and decimals, \`min(field)\`, \`max(field)\`. Default: \`count\`.`,
     { schema: { type: 'string' }, example: 'count' },
   ),
+  'Groups-Zone': query('zone', 'The time zone of days and other periods, for example `Europe/Berlin`. Default: UTC.'),
   'Groups-Limit': limitOf('group', MAX_GROUPS, 'all groups are'),
   'Groups-OrderBy': array(
     ORDER,
@@ -137,7 +138,7 @@ const GROUPS = ['Condition-Any', 'Condition-All', 'Condition-None'] as const;
 
 const SHARED_BY_QUERY: Readonly<Record<QueryKind, readonly SharedName[]>> = {
   list: [...GROUPS, 'after', 'before'],
-  summary: ['Groups-By', 'Measures', 'Groups-Limit', 'Groups-OrderBy', ...GROUPS],
+  summary: ['Groups-By', 'Measures', 'Groups-Zone', 'Groups-Limit', 'Groups-OrderBy', ...GROUPS],
   view: [],
   write: ['dryRun'],
   upsert: ['dryRun'],

@@ -1,5 +1,6 @@
 /** Parsed queries, with every name resolved against the Model. */
-import type { AggregateName, PeriodName } from '../field-types/field-type.ts';
+import type { AggregateName } from '../field-types/field-type.ts';
+import type { PeriodName } from '../field-types/periods.ts';
 import type { JsonValue } from '../json/json.ts';
 import type { Filter, Path } from '../model/filters.ts';
 import type { Identifier } from '../model/identifier.ts';
@@ -64,6 +65,8 @@ export interface GroupKey {
   readonly name: string;
   readonly path: Path;
   readonly period: PeriodName | undefined;
+  /** Of points in time; undefined: UTC. */
+  readonly zone: string | undefined;
   readonly shown: View | undefined;
 }
 

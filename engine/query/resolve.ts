@@ -90,7 +90,7 @@ const NO_CHANGES =
 
 const KINDS = {
   list: { plain: [...VIEW_PARAMETERS, 'after', 'before'], conditions: true, resolve: readList },
-  summary: { plain: ['by', 'measure', 'variant'], conditions: true, resolve: readSummary },
+  summary: { plain: ['by', 'measure', 'zone', 'variant'], conditions: true, resolve: readSummary },
   remove: { plain: ['variant', DRY_RUN], conditions: true, resolve: readDelete },
   view: { plain: VIEW_PARAMETERS, conditions: 'can only be used with lists', resolve: resolveView },
   write: { plain: [...VIEW_PARAMETERS, DRY_RUN], conditions: NO_CHANGES, resolve: readWrite },

@@ -1,5 +1,6 @@
 /** The query of a summary: `by=zone,day(date)&measure=count,sum(price)`, and the filters, order and limit of lists. */
-import type { AggregateName, PeriodName } from '../field-types/field-type.ts';
+import type { AggregateName } from '../field-types/field-type.ts';
+import { PERIODS, timeZone } from '../field-types/periods.ts';
 import { didYouMean } from '../names.ts';
 import { resolveFilters } from './filters.ts';
 import type { GroupKey, Measure, PathNames, QueryReading, SummaryOrder, SummaryQuery } from './list-query.ts';
@@ -12,8 +13,9 @@ export const MAX_GROUPS = 10_000;
 export const MAX_KEYS = 8;
 export const MAX_MEASURES = 20;
 
-const PERIODS: readonly PeriodName[] = ['day', 'month'];
-const AGGREGATES: readonly AggregateName[] = ['sum', 'min', 'max'];
+const AGGREGATES: readonly AggregateName[] = ['sum', 'avg', 'min', 'max'];
+/** Aggregates of numbers. */
+const ADDING: ReadonlySet<string> = new Set<AggregateName>(['sum', 'avg']);
 const COUNT = 'count';
 const MEASURE_FORMS = [COUNT, ...[COUNT, ...AGGREGATES].map((name) => `${name}(field)`)].join(', ');
 const KEY_FORMS = ['field', 'relation', ...PERIODS.map((name) => `${name}(field)`)].join(', ');
@@ -23,7 +25,8 @@ export function readSummary(reading: QueryReading): SummaryQuery {
   const by = plain.get('by') ?? '';
   const complainOfKey = complainAbout(faults, 'by');
   const items = by === '' ? [] : itemsOf(by, MAX_KEYS, complainOfKey);
-  const keys = items.flatMap((item) => resolveKey(item, names, complainOfKey) ?? []);
+  const zone = resolveZone(reading);
+  const keys = items.flatMap((item) => resolveKey(item, names, zone, complainOfKey) ?? []);
   const complainOfMeasure = complainAbout(faults, 'measure');
   const measures = itemsOf(plain.get('measure') ?? COUNT, MAX_MEASURES, complainOfMeasure).flatMap(
     (item) => resolveMeasure(item, names, complainOfMeasure) ?? [],
@@ -64,7 +67,21 @@ function itemsOf(list: string, most: number, complain: Complain): readonly Item[
   });
 }
 
-function resolveKey({ name, word, text }: Item, names: PathNames, complain: Complain): GroupKey | undefined {
+function resolveZone({ plain, faults }: QueryReading): string | undefined {
+  const text = plain.get('zone');
+  if (text === undefined) return undefined;
+  const zone = timeZone(text);
+  if (zone === undefined)
+    complainAbout(faults, 'zone')('malformed', `${quote(text)} is no time zone, such as "Europe/Berlin"`);
+  return zone;
+}
+
+function resolveKey(
+  { name, word, text }: Item,
+  names: PathNames,
+  zone: string | undefined,
+  complain: Complain,
+): GroupKey | undefined {
   const period = PERIODS.find((known) => known === word);
   if (text.includes('(') || (word !== undefined && (period === undefined || text.trim() === '')))
     return complain('unknown-key', `${quote(name)} is not one of ${KEY_FORMS}`, () => wordHint(name, PERIODS));
@@ -83,6 +100,7 @@ function resolveKey({ name, word, text }: Item, names: PathNames, complain: Comp
     name,
     path,
     period,
+    zone,
     shown: record && viewOf(record.target, record.target.defaultVariant, NO_PARTS, names.rights, record.fields),
   };
 }
@@ -104,12 +122,12 @@ function resolveMeasure({ name, word, text }: Item, names: PathNames, complain: 
   const path = shownPath(text, names, complain);
   if (path === undefined) return undefined;
   const { type } = valueAt(path);
-  if (aggregate === 'sum' && type.columns.sqlite.aggregates?.sum === undefined)
+  if (ADDING.has(aggregate) && type.columns.sqlite.aggregates?.sum === undefined)
     return complain(
       'not-summable',
-      `"${path.name}" is of type ${type.name}; only integers and decimals have exact sums`,
+      `"${path.name}" is of type ${type.name}; only integers and decimals have exact sums and averages`,
     );
-  if (aggregate !== COUNT && aggregate !== 'sum' && !type.operators.includes('lt'))
+  if (aggregate !== COUNT && !ADDING.has(aggregate) && !type.operators.includes('lt'))
     return complain('not-orderable', `"${path.name}" is of type ${type.name}, which has no order`);
   return { name, aggregate, path };
 }

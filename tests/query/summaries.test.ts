@@ -165,7 +165,10 @@ it.each([
   ['by=title&by=open', ['by repeated']],
   [`by=id${',title'.repeat(500)}`, ['by too-many', 'by repeated']],
   ['measure=', ['measure unknown-measure']],
-  ['measure=avg(price)', ['measure unknown-measure']],
+  ['measure=mean(price)', ['measure unknown-measure did you mean "min"']],
+  ['measure=avg(title)', ['measure not-summable']],
+  ['by=day(sold_at)&zone=Europa/Berlin', ['zone malformed']],
+  ["by=day(sold_at)&zone=UTC'", ['zone malformed']],
   ['measure=cuont', ['measure unknown-measure did you mean "count"']],
   ['measure=summ(price)', ['measure unknown-measure did you mean "sum"']],
   ['measure=sum(title),sum(rate)', ['measure not-summable', 'measure not-summable']],
@@ -204,6 +207,87 @@ it.each([
   const answer = await exchange(server.url, request);
   expect(answer.status).toBe(status);
   expect(answer.text).toContain(part);
+});
+
+// The year 1 begins elsewhere in the year 0, and the year 9999 ends in the year 10000.
+const CENTURIES = '_cnd[sold_at][gte]=1900-01-01T00:00:00Z&_cnd[sold_at][lt]=2100-01-01T00:00:00Z';
+
+/** The local date of a point in time, in another way than the service finds it. */
+function dateIn(text: string, timeZone: string): string {
+  const format = new Intl.DateTimeFormat('en', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' });
+  const parts = new Map(format.formatToParts(new Date(text)).map(({ type, value }) => [type, value]));
+  return ['year', 'month', 'day'].map((name) => parts.get(name as 'year')).join('-');
+}
+
+/** ISO 8601: the week of the year that its Thursday is in. */
+function weekOf(date: string): string {
+  const thursday = new Date(`${date}T00:00:00Z`);
+  thursday.setUTCDate(thursday.getUTCDate() + 4 - (thursday.getUTCDay() || 7));
+  const [year, first] = [thursday.getUTCFullYear(), Date.UTC(thursday.getUTCFullYear(), 0, 1)];
+  return `${year}-W${String(Math.floor((thursday.getTime() - first) / 604_800_000) + 1).padStart(2, '0')}`;
+}
+
+const PERIOD_OF: Readonly<Record<string, (date: string) => string>> = {
+  day: (date) => date,
+  week: weekOf,
+  month: (date) => date.slice(0, 7),
+  quarter: (date) => `${date.slice(0, 4)}-Q${Math.ceil(Number(date.slice(5, 7)) / 3)}`,
+  year: (date) => date.slice(0, 4),
+};
+
+describe.each([undefined, 'Europe/Berlin', 'America/New_York', 'asia/kathmandu', 'Pacific/Auckland'])(
+  'periods in the zone %s',
+  (zone) => {
+    it.each(Object.keys(PERIOD_OF))('%s', async (period) => {
+      const times = sales.map(({ sold_at: time }) => String(time)).filter((time) => /^(?:19|20)/.test(time));
+      const dates = times.map((time) => PERIOD_OF[period]?.(dateIn(time, zone ?? 'UTC')) ?? '');
+      const expected = [...Map.groupBy(dates, (date) => date)].map(([date, all]) => [date, all.length]);
+      const search = `by=${period}(sold_at)&measure=count&${CENTURIES}${zone === undefined ? '' : `&zone=${zone}`}`;
+      const { text } = await get(`sales/$summary?${search}`);
+      const found = (JSON.parse(text) as { by: Row; measures: Row }[]).map(({ by, measures }) => [
+        by[`${period}(sold_at)`],
+        measures['count'],
+      ]);
+      expect(found).toEqual(expected.toSorted(([one = ''], [other = '']) => (one < other ? -1 : 1)));
+    });
+  },
+);
+
+it('has the same periods of dates in every zone', async () => {
+  const search = 'by=quarter(sold_on),week(sold_on)&_cnd[sold_on][gte]=2024-01-01&_cnd[sold_on][lt]=2025-01-01';
+  const [utc, there] = await Promise.all(
+    ['', '&zone=Pacific/Auckland'].map((zone) => get(`sales/$summary?${search}${zone}`)),
+  );
+  expect(there?.text).toBe(utc?.text);
+  expect(utc?.text).toContain('{"quarter(sold_on)":"2024-Q1","week(sold_on)":"2024-W05"}');
+});
+
+it('has averages with six digits behind the point, rounded away from zero', async () => {
+  const averageOf = (values: readonly (Value | Row | undefined)[]): string | null => {
+    const units = values
+      .filter((value) => value !== null)
+      .map((value) => {
+        const [whole = '', fraction = ''] = String(value).split('.');
+        return BigInt(whole + fraction.padEnd(9, '0'));
+      });
+    if (units.length === 0) return null;
+    const [sum, unit] = [units.reduce((a, b) => a + b, 0n), 1000n * BigInt(units.length)];
+    const rounded = (((sum < 0n ? -sum : sum) * 2n + unit) / (unit * 2n)).toString().padStart(7, '0');
+    const text = `${rounded.slice(0, -6)}.${rounded.slice(-6)}`.replace(/\.?0+$/, '');
+    return sum < 0n && text !== '0' ? `-${text}` : text;
+  };
+  const { text } = await get(
+    'sales/$summary?by=open&measure=avg(price),avg(units),avg(amount)&_cnd[orderBy]=avg(units)',
+  );
+  const groups = JSON.parse(text) as { by: Row; measures: Row }[];
+  expect(groups).toHaveLength(3);
+  for (const { by, measures } of groups) {
+    const within = sales.filter(({ open }) => open === by['open']);
+    for (const name of ['price', 'units', 'amount'])
+      expect([name, measures[`avg(${name})`]]).toEqual([name, averageOf(within.map((sale) => sale[name]))]);
+  }
+  const units = groups.map(({ measures }) => Number(measures['avg(units)']));
+  expect(units).toEqual(units.toSorted((a, b) => a - b));
 });
 
 describe('a sum', () => {

@@ -1,5 +1,6 @@
 /** Compiles statements for summaries, which depend on the query's shape, not its values. */
 import type { ColumnType } from '../../field-types/field-type.ts';
+import { decimal } from '../../field-types/decimal.ts';
 import { integer } from '../../field-types/integer.ts';
 import { perKey } from '../../memo.ts';
 import type { GroupKey, Measure, Path, SummaryQuery } from '../../query/list-query.ts';
@@ -18,7 +19,7 @@ interface GroupColumn {
 }
 
 export function shapeOfSummary({ type, filters, keys, measures, order }: SummaryQuery): string {
-  const names = keys.map(({ name, shown }) => `${name} ${shown?.key ?? ''}`);
+  const names = keys.map(({ name, zone, shown }) => `${name} ${zone ?? ''} ${shown?.key ?? ''}`);
   const terms = order.map(({ column, descending }) => `${column}${descending ? '-' : '+'}`);
   const columns = [names, measures.map(({ name }) => name), terms].map((parts) => parts.join());
   return `${type.statementKey}|${shapeOfConditions(filters)}|${columns.join('|')}`;
@@ -27,14 +28,14 @@ export function shapeOfSummary({ type, filters, keys, measures, order }: Summary
 const typeOf = (path: Path, { name }: Dialect): ColumnType => valueAt(path).type.columns[name];
 
 /** Groups by the compared value; of different spellings, the group shows one. */
-function keyColumn({ path, period, shown }: GroupKey, index: number, source: JoinedTables, dialect: Dialect) {
+function keyColumn({ path, period, zone, shown }: GroupKey, index: number, source: JoinedTables, dialect: Dialect) {
   const [group, text] = [`k${index}$`, `s${index}$`];
   const { stored, comparable } = source.path(path);
   const type = typeOf(path, dialect);
   const periodOf = period && type.periods?.[period];
   if (periodOf)
     return {
-      computed: [`${periodOf(stored)} as ${group}`],
+      computed: [`${periodOf(stored, zone)} as ${group}`],
       json: jsonOptional(`'"' || ${group} || '"'`),
       ordered: group,
     };
@@ -60,14 +61,17 @@ function measureColumn({ aggregate, path }: Measure, index: number, source: Join
   const { stored, comparable } = source.path(path);
   if (aggregate === 'count')
     return { computed: [`count(${stored}) as ${alias}`], json: whole.json(alias), ordered: alias };
-  const type = typeOf(path, dialect);
-  if (path.field?.caseless && aggregate !== 'sum') {
+  const own = typeOf(path, dialect);
+  // An average of integers is a decimal.
+  const type = aggregate === 'avg' ? decimal.columns[dialect.name] : own;
+  if (path.field?.caseless) {
     const { joined, text, folded } = dialect.spelled;
     const computed = `${aggregate}(${joined(comparable, stored)}) as ${alias}`;
     return { computed: [computed], json: jsonOptional(type.json(text(alias))), ordered: folded(alias) };
   }
-  const computed = type.aggregates?.[aggregate]?.(stored) ?? `${aggregate}(${stored})`;
-  const orderOf = (aggregate === 'sum' ? type.sumOrder : undefined) ?? type.comparable;
+  const computed = own.aggregates?.[aggregate]?.(stored) ?? `${aggregate}(${stored})`;
+  const isAdded = aggregate === 'sum' || aggregate === 'avg';
+  const orderOf = (isAdded ? type.sumOrder : undefined) ?? type.comparable;
   return { computed: [`${computed} as ${alias}`], json: jsonOptional(type.json(alias)), ordered: orderOf(alias) };
 }
 
