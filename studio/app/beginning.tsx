@@ -3,7 +3,7 @@ import { Alert, Box, Button, Paper, Typography } from '@mui/material';
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { Link } from 'react-router-dom';
-import { can, type TypeInfo, useModel } from '../data/model.ts';
+import { can, newPath, type TypeInfo, useModel } from '../data/model.ts';
 import { send } from '../data/request.ts';
 import { inSentence, useText } from '../texts/texts.ts';
 import { dialog } from './boundary.tsx';
@@ -46,7 +46,7 @@ export default function Beginning({ types }: { readonly types: readonly TypeInfo
       </Typography>
       <Box sx={{ display: 'flex', flexWrap: 'wrap', gap: 1 }}>
         {created.slice(0, MOST).map((type) => (
-          <Button key={type.path} variant="outlined" startIcon={<AddIcon />} component={Link} to={`/${type.path}/new`}>
+          <Button key={type.path} variant="outlined" startIcon={<AddIcon />} component={Link} to={newPath(type)}>
             {say('list.create', { type: inSentence(type.title.one) })}
           </Button>
         ))}

@@ -2,7 +2,7 @@
 import { ResourceContextProvider } from 'ra-core';
 import { Navigate, Route, Routes, useParams } from 'react-router-dom';
 import { Heading } from './heading.tsx';
-import { can, listedTypes, type TypeInfo, useModel } from '../data/model.ts';
+import { can, listedTypes, newWord, type TypeInfo, useModel } from '../data/model.ts';
 import { useText } from '../texts/texts.ts';
 import { Frame } from './frame.tsx';
 import { page } from './boundary.tsx';
@@ -20,16 +20,20 @@ export function Pages({ title, onLeave }: { readonly title: string; readonly onL
         <Route path="/" element={<Home />} />
         <Route path="/:path" element={<OfType shows={(type) => can(type, 'list') && <ListPage type={type} />} />} />
         <Route
-          path="/:path/new"
-          element={<OfType shows={(type) => can(type, 'create') && <FormPage type={type} />} />}
-        />
-        <Route
           path="/:path/:id/edit"
           element={<OfType shows={(type, id) => can(type, 'update') && <FormPage type={type} id={id} />} />}
         />
         <Route
           path="/:path/:id"
-          element={<OfType shows={(type, id) => can(type, 'get') && <RecordPage type={type} id={id} />} />}
+          element={
+            <OfType
+              shows={(type, id) =>
+                id === newWord(type)
+                  ? can(type, 'create') && <FormPage type={type} />
+                  : can(type, 'get') && <RecordPage type={type} id={id} />
+              }
+            />
+          }
         />
         <Route path="*" element={<Nothing />} />
       </Routes>

@@ -6,7 +6,7 @@ import { useLocaleState, useStore } from 'ra-core';
 import { useMemo, useState } from 'react';
 import { useNavigate } from 'react-router-dom';
 import { addressOf, SEARCH } from '../data/address.ts';
-import { can, listedTypes, recordPath, type TypeInfo, useModel } from '../data/model.ts';
+import { can, listedTypes, newPath, recordPath, type TypeInfo, useModel } from '../data/model.ts';
 import { detailOf } from '../fields/detail.ts';
 import { usePaused } from '../fields/paused.ts';
 import { findInType } from '../fields/search.ts';
@@ -67,7 +67,13 @@ export default function PaletteDialog({ onClose, onKeys }: PaletteDialogProps) {
   const seen = recent.map(({ path, id, name }): Option => {
     const type = listed.find((one) => one.path === path);
     const detail = type === undefined ? id : `${type.title.one} ${id}`;
-    return { group: say('search.recent'), key: `${path} ${id}`, name, detail, to: `/${path}/${id}` };
+    return {
+      group: say('search.recent'),
+      key: `${path} ${id}`,
+      name,
+      detail,
+      to: `/${path}/${encodeURIComponent(id)}`,
+    };
   });
   const found = asked.flatMap(({ data }) => data ?? []).filter(({ records }) => records.length > 0);
   const records = found.flatMap(({ type, records: some, total = some.length }) => [
@@ -190,7 +196,7 @@ function commandsFor(say: Say, listed: readonly TypeInfo[]): readonly Option[] {
             key: `new ${type.path}`,
             name: say('list.create', { type: inSentence(type.title.one) }),
             detail: '',
-            to: `/${type.path}/new`,
+            to: newPath(type),
           },
         ]
       : []),

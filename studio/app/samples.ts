@@ -1,5 +1,12 @@
 /** Records to try the studio with, in an empty database: made of the examples and the limits of each field. */
-import { identifierOf, type FieldInfo, type RelationInfo, type StudioModel, type TypeInfo } from '../data/model.ts';
+import {
+  identifierOf,
+  identifierValue,
+  type FieldInfo,
+  type RelationInfo,
+  type StudioModel,
+  type TypeInfo,
+} from '../data/model.ts';
 import { isValueObject, NumberText, parseJson, type Value, type ValueObject } from '../data/json.ts';
 import { isWritable } from '../presentations/field-draft.ts';
 
@@ -19,7 +26,7 @@ export async function makeSamples(
   for (const type of inOrder(types)) {
     const ids: string[] = [];
     for (let index = 0; index < COUNT; index += 1) {
-      const body = sampleOf(type, index, made, (name) => all.get(name)?.identifier.name ?? 'id');
+      const body = sampleOf(type, index, made, (name) => all.get(name));
       if (body === undefined) break;
       // Rules that a descriptor cannot say here may refuse one of them.
       const stored = await post(type.path, body).catch((error: unknown) =>
@@ -59,7 +66,7 @@ export function sampleOf(
   type: TypeInfo,
   index: number,
   made: ReadonlyMap<string, readonly string[]>,
-  identifierFor: (type: string) => string,
+  typeFor: (type: string) => TypeInfo | undefined,
 ): ValueObject | undefined {
   const body: Record<string, Value> = {};
   for (const field of type.fields.filter(isWritable)) {
@@ -70,7 +77,8 @@ export function sampleOf(
   for (const relation of linksOf(type)) {
     const ids = made.get(relation.type) ?? [];
     const id = ids[(index * 7) % Math.max(ids.length, 1)];
-    if (id !== undefined) body[relation.name] = { [identifierFor(relation.type)]: new NumberText(id) };
+    const target = typeFor(relation.type);
+    if (id !== undefined && target) body[relation.name] = { [target.identifier.name]: identifierValue(target, id) };
     else if (relation.required === true) return undefined;
   }
   return body;

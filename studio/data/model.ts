@@ -1,6 +1,7 @@
 /** The model of the studio: the document at `studio/model.json`, and questions that it answers. */
 import { createContext, useContext } from 'react';
-import { isValueObject, textOf, type Value, type ValueObject } from './json.ts';
+import { isValueObject, NumberText, textOf, type Value, type ValueObject } from './json.ts';
+import type { Where } from './where.ts';
 
 export type Operation = 'list' | 'get' | 'create' | 'update' | 'delete';
 export type OperatorName = 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte' | 'in' | 'like' | 'null';
@@ -68,6 +69,8 @@ interface Way {
   readonly toMany: boolean;
 }
 
+export type IdentifierKind = 'integer' | 'uuid' | 'string';
+
 export interface TypeInfo {
   readonly type: string;
   readonly title: { readonly one: string; readonly many: string };
@@ -75,11 +78,11 @@ export interface TypeInfo {
   readonly path: string;
   readonly operations: readonly Operation[];
   readonly label: string | null;
-  readonly identifier: Titled & {
-    readonly name: string;
+  readonly identifier: Omit<FieldInfo, 'type'> & {
+    readonly type: IdentifierKind;
     readonly inRecord: boolean;
-    readonly operators: readonly OperatorName[];
-    readonly isOrderIndexed: boolean;
+    /** Who makes it. */
+    readonly by: 'service' | 'client';
   };
   readonly order: readonly string[];
   readonly isOrderIndexed: boolean;
@@ -120,13 +123,20 @@ export function readModel(text: string): StudioModel {
   const document = JSON.parse(text) as ModelDocument;
   const types = document.types.map((entry): [string, TypeInfo] => [
     entry.type,
-    { ...entry, fields: named(entry.fields).map(withTexts), relations: named(entry.relations) },
+    {
+      ...entry,
+      identifier: { ...IDENTIFIER, ...entry.identifier },
+      fields: named(entry.fields).map(withTexts),
+      relations: named(entry.relations),
+    },
   ]);
   return { ...document, types: new Map(types) };
 }
 
 const named = <T extends object>(entries: Readonly<Record<string, T>>): readonly (T & { readonly name: string })[] =>
   Object.entries(entries).map(([name, entry]) => ({ ...entry, name }));
+
+const IDENTIFIER = { type: 'integer', by: 'service', examples: [] } as const;
 
 /** Numbers that a field may have are chosen like texts. */
 const withTexts = (field: FieldInfo): FieldInfo =>
@@ -168,6 +178,32 @@ export const listedTypes = ({ types }: StudioModel): readonly TypeInfo[] =>
     .toSorted((one, other) => one.title.many.localeCompare(other.title.many));
 
 export const identifierOf = ({ identifier }: TypeInfo, values: ValueObject): string => textOf(values[identifier.name]);
+
+/** As bodies have it. */
+export const identifierValue = ({ identifier }: TypeInfo, id: string): Value =>
+  identifier.type === 'integer' ? new NumberText(id) : id;
+
+const IDENTIFIERS: Readonly<Record<IdentifierKind, RegExp>> = {
+  integer: /^[1-9]\d{0,14}$/,
+  uuid: /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i,
+  string: /^.+$/u,
+};
+
+/** Whether a text can be an identifier. Written otherwise, as with a leading zero, it is a part of a text. */
+export const isIdentifier = ({ identifier }: TypeInfo, text: string): boolean =>
+  IDENTIFIERS[identifier.type].test(text);
+
+/** The records with these identifiers; texts may have commas. */
+export const withIdentifiers = ({ identifier }: TypeInfo, ids: readonly string[]): Where =>
+  (identifier.type === 'string' ? ids : [ids.join(',')]).map((id) => [`_cnd[${identifier.name}][in]`, id]);
+
+/** No record has it. */
+export const noIdentifier = ({ identifier }: TypeInfo): string =>
+  identifier.type === 'uuid' ? '00000000-0000-0000-0000-000000000000' : '0';
+
+/** The address of a new record; where identifiers are texts, one of them may be "new". */
+export const newWord = ({ identifier }: TypeInfo): string => (identifier.type === 'string' ? '$new' : 'new');
+export const newPath = (type: TypeInfo): string => `/${type.path}/${newWord(type)}`;
 
 /** `variant`: the view that it is opened in. */
 export const recordPath = ({ path }: TypeInfo, id: string, variant?: string): string =>

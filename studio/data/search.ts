@@ -1,14 +1,19 @@
 /** Turns the words in a list's search box into filters of the interface. */
-import { type FieldInfo, isToMany, type StudioModel, type TypeInfo, typeNamed } from './model.ts';
+import {
+  type FieldInfo,
+  isIdentifier,
+  isToMany,
+  noIdentifier,
+  type StudioModel,
+  type TypeInfo,
+  typeNamed,
+} from './model.ts';
 import { type Where, whereOf } from './where.ts';
 import { type FilterNode, readTree, writeTree } from './filter-tree.ts';
 
 /** The longest pattern that the service accepts, with the `*` at its ends. */
 const MAX_PATTERN = 200;
 const MAX_STARS = 5;
-
-/** Written otherwise, as with a leading zero, it is a part of a text. */
-export const IDENTIFIER = /^[1-9]\d{0,14}$/;
 
 export interface Search {
   readonly nodes: readonly FilterNode[];
@@ -79,7 +84,7 @@ function itemsFor(word: string, type: TypeInfo, paths: readonly string[], choice
     );
     return values.length === 0 ? [] : [condition(field.name, 'in', values)];
   });
-  const byId = IDENTIFIER.test(word) && identifier.operators.includes('eq');
+  const byId = isIdentifier(type, word) && identifier.operators.includes('eq');
   return [
     ...(byId ? [condition(identifier.name, 'eq', [word])] : []),
     ...chosen,
@@ -98,7 +103,12 @@ export function searchedWhere(
   if (q.trim() === '') return { where: filters, left: [] };
   const { nodes, left } = searchOf(model, type, q, model.limits.maxFilters - filters.length, variant);
   // Of words that stand nowhere, nothing is found.
-  const none: FilterNode = { kind: 'condition', path: type.identifier.name, operator: 'eq', values: ['0'] };
+  const none: FilterNode = {
+    kind: 'condition',
+    path: type.identifier.name,
+    operator: 'eq',
+    values: [noIdentifier(type)],
+  };
   const found = nodes.length === 0 ? [none] : nodes;
   return { where: writeTree([...readTree(filters), ...found]), left };
 }

@@ -1,6 +1,6 @@
 /** The labels of records of which only the identifier is known. */
 import { useQueries } from '@tanstack/react-query';
-import { type RelationInfo, typeNamed, useModel } from '../data/model.ts';
+import { isIdentifier, type RelationInfo, typeNamed, useModel } from '../data/model.ts';
 import { findChoices } from './search.ts';
 
 export interface Named {
@@ -19,7 +19,7 @@ export function useNames(named: readonly Named[]): (type: string, id: string) =>
         const [found] = await findChoices(model, type, relation.label ?? type.label, { id }, signal);
         return found?.name ?? null;
       },
-      enabled: /^\d{1,15}$/.test(id),
+      enabled: isIdentifier(typeNamed(model, relation.type), id),
       staleTime: Infinity,
     })),
     combine: (results) => results.map(({ data }) => data ?? undefined),

@@ -1,11 +1,20 @@
 /** Finds records to choose from: in the list of their type, or through the types that lead to them. */
 import { isValueList, isValueObject, type Value, type ValueObject } from '../data/json.ts';
-import { can, identifierOf, nameOf, type StudioModel, type TypeInfo, typeNamed } from '../data/model.ts';
+import {
+  can,
+  identifierOf,
+  isIdentifier,
+  nameOf,
+  noIdentifier,
+  type StudioModel,
+  type TypeInfo,
+  typeNamed,
+} from '../data/model.ts';
 import { UNCOUNTED } from '../data/provider.ts';
 import { send } from '../data/request.ts';
 import { textOfWhere, type Where } from '../data/where.ts';
 import { writeTree } from '../data/filter-tree.ts';
-import { IDENTIFIER, searchedWhere, searchOf } from '../data/search.ts';
+import { searchedWhere, searchOf } from '../data/search.ts';
 import { detailFields } from './detail.ts';
 
 export interface Choice {
@@ -107,15 +116,16 @@ const limit = (wanted: Wanted): readonly string[][] => [
 ];
 
 /** By a part of the label; an identifier finds its record as well. */
-function filters({ identifier }: TypeInfo, prefix: string, label: string | null, wanted: Wanted): readonly string[][] {
+function filters(type: TypeInfo, prefix: string, label: string | null, wanted: Wanted): readonly string[][] {
+  const { identifier } = type;
   if ('id' in wanted) return [[`_cnd[${prefix}${identifier.name}]`, wanted.id]];
   const { text } = wanted;
   if (text === '') return [];
-  const isId = IDENTIFIER.test(text);
+  const isId = isIdentifier(type, text);
   const byLabel = label === null ? [] : [`[${prefix}${label}][like]`, `*${text}*`];
   const byId = isId ? [`[${prefix}${identifier.name}]`, text] : [];
   const both = [byLabel, byId].filter(({ length }) => length > 0);
-  if (both.length === 0) return [[`_cnd[${prefix}${identifier.name}]`, '0']];
+  if (both.length === 0) return [[`_cnd[${prefix}${identifier.name}]`, noIdentifier(type)]];
   return both.length === 1
     ? both.map(([name = '', value = '']) => [`_cnd${name}`, value])
     : both.map(([name = '', value = ''], index) => [`_cnd[$any][${index}]${name}`, value]);

@@ -1,15 +1,14 @@
 /** Builds the body of a request from a person's changes. Unchanged keys are left out. */
+import { isSameValue, isValueList, isValueObject, parseJson, type Value, type ValueObject } from '../data/json.ts';
 import {
-  isSameValue,
-  isValueList,
-  isValueObject,
-  NumberText,
-  parseJson,
-  type Value,
-  type ValueObject,
-} from '../data/json.ts';
-import { isToMany, type RelationInfo, type StudioModel, type TypeInfo, typeNamed } from '../data/model.ts';
-import { type FieldDraft, isWritable, valueOf } from '../presentations/field-draft.ts';
+  identifierValue,
+  isToMany,
+  type RelationInfo,
+  type StudioModel,
+  type TypeInfo,
+  typeNamed,
+} from '../data/model.ts';
+import { type FieldDraft, inputFields, valueOf } from '../presentations/field-draft.ts';
 import { OpenNumber } from '../presentations/numbers.ts';
 import type { Say } from '../texts/texts.ts';
 import { type Draft, type Item, itemsOf, keyOf, newDraft, OTHER_KEYS, type RecordDraft } from './draft.ts';
@@ -43,9 +42,9 @@ export function bodyOf(place: Place, draft: RecordDraft, before: RecordDraft): V
   const { model, type, path } = place;
   const body: Record<string, Value> = {};
   const changed = (key: string): boolean => key in draft && !isSame(draft[key], before[key]);
-  for (const field of type.fields) {
+  for (const field of inputFields(type)) {
     const key = keyOf(field.name);
-    if (!isWritable(field) || !changed(key)) continue;
+    if (!changed(key)) continue;
     const value = attempt(`${path}${key}`, () => valueOf(field, draft[key] as FieldDraft));
     if (value !== undefined) body[field.name] = value;
   }
@@ -80,7 +79,7 @@ function itemValue(
 ): Value {
   const began = before?.stored ?? stored ?? newDraft(place.type, relation);
   const changes = record === null ? {} : bodyOf(place, record, began);
-  return id === null ? changes : { [place.type.identifier.name]: new NumberText(id), ...changes };
+  return id === null ? changes : { [place.type.identifier.name]: identifierValue(place.type, id), ...changes };
 }
 
 /** A key that is gone becomes null, which removes it. */

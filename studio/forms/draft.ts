@@ -14,7 +14,7 @@ import {
   type TypeInfo,
   typeNamed,
 } from '../data/model.ts';
-import { draftOf, type FieldDraft, isWritable } from '../presentations/field-draft.ts';
+import { draftOf, type FieldDraft, inputFields, isWritable } from '../presentations/field-draft.ts';
 
 /** A related record: one that is there, one to be made, or one that is there with changes. */
 export interface Item {
@@ -115,7 +115,7 @@ export const itemsOf = (draft: Draft): readonly Item[] =>
 /** A record that is to be made, with the defaults that the service would fill in. */
 export function newDraft(type: TypeInfo, through?: RelationInfo): RecordDraft {
   const entries: readonly [string, Draft][] = [
-    ...type.fields.filter(isWritable).map((field): [string, Draft] => [keyOf(field.name), defaultOf(field)]),
+    ...inputFields(type).map((field): [string, Draft] => [keyOf(field.name), defaultOf(field)]),
     ...type.relations
       .filter((relation) => !relation.readOnly && relation.name !== through?.inverse)
       .map((relation): [string, Draft] => [keyOf(relation.name), isToMany(relation) ? [] : null]),

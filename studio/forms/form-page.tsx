@@ -44,7 +44,7 @@ function NewForm({ type }: { readonly type: TypeInfo }) {
   const model = useModel();
   const provider = useDataProvider();
   const { search } = useLocation();
-  const [{ from, links }] = useState(() => prefilledBy(search, type));
+  const [{ from, links }] = useState(() => prefilledBy(model, type, search));
   const { data, error, refetch } = useQuery({
     queryKey: [type.path, 'form', 'new', search],
     queryFn: async ({ signal }): Promise<RecordDraft> => {

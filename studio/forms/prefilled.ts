@@ -1,15 +1,15 @@
 /** The initial values of a new record, from its address: a record to copy, or records that it belongs to. */
-import { isToMany, type TypeInfo } from '../data/model.ts';
+import { isIdentifier, isToMany, newPath, type StudioModel, type TypeInfo, typeNamed } from '../data/model.ts';
 import { isInline, type Item, itemsOf, keyOf, newDraft, type RecordDraft } from './draft.ts';
 
 const FROM = '$from';
 
-export const duplicateAddress = ({ path }: TypeInfo, id: string): string =>
-  `/${path}/new?${FROM}=${encodeURIComponent(id)}`;
+export const duplicateAddress = (type: TypeInfo, id: string): string =>
+  `${newPath(type)}?${FROM}=${encodeURIComponent(id)}`;
 
 /** `links`: identifiers of related records, by the names of the relations. */
-export const newAddress = ({ path }: TypeInfo, links: Readonly<Record<string, string>>): string =>
-  `/${path}/new?${new URLSearchParams(links).toString()}`;
+export const newAddress = (type: TypeInfo, links: Readonly<Record<string, string>>): string =>
+  `${newPath(type)}?${new URLSearchParams(links).toString()}`;
 
 const OPEN = '$open';
 
@@ -31,13 +31,13 @@ interface Prefilled {
   readonly links: readonly (readonly [relation: string, id: string])[];
 }
 
-export function prefilledBy(search: string, type: TypeInfo): Prefilled {
+export function prefilledBy(model: StudioModel, type: TypeInfo, search: string): Prefilled {
   const query = new URLSearchParams(search);
   const links = type.relations
     .filter((relation) => !isToMany(relation) && !relation.readOnly)
-    .flatMap(({ name }): (readonly [string, string])[] => {
-      const id = query.get(name);
-      return id !== null && /^\d{1,16}$/.test(id) ? [[name, id]] : [];
+    .flatMap((relation): (readonly [string, string])[] => {
+      const id = query.get(relation.name) ?? '';
+      return isIdentifier(typeNamed(model, relation.type), id) ? [[relation.name, id]] : [];
     });
   return { from: query.get(FROM) ?? undefined, links };
 }

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { useController, useWatch } from 'react-hook-form';
 import { type FieldInfo, isToMany, type RelationInfo, type TypeInfo, useModel } from '../data/model.ts';
 import { hasOwnList } from '../data/includes.ts';
-import { isWritable } from '../presentations/field-draft.ts';
+import { inputFields } from '../presentations/field-draft.ts';
 import { isWide } from '../presentations/choose.ts';
 import { useText } from '../texts/texts.ts';
 import { keyOf, OTHER_KEYS, type RecordDraft } from './draft.ts';
@@ -64,12 +64,9 @@ export function RecordInputs({ type, path, draft, through, inputFor }: RecordInp
 export const WIDE = { gridColumn: '1 / -1' } as const;
 
 /** What has to be filled in comes first; what the service fills in is no input. */
-function membersOf(
-  { fields, label }: TypeInfo,
-  relations: readonly RelationInfo[],
-): readonly (FieldInfo | RelationInfo)[] {
-  const writable = fields.filter(isWritable);
-  const first = writable.filter(({ name }, index) => name === label || index === 0);
+function membersOf(type: TypeInfo, relations: readonly RelationInfo[]): readonly (FieldInfo | RelationInfo)[] {
+  const writable = inputFields(type);
+  const first = writable.filter(({ name }, index) => name === type.label || index === 0);
   const needed = relations.filter((relation) => relation.required === true && !isToMany(relation));
   return [
     ...first,

@@ -3,7 +3,7 @@ import { Button, Paper, Typography } from '@mui/material';
 import { useListContext } from 'ra-core';
 import { Link } from 'react-router-dom';
 import { AddIcon } from '../app/icons.tsx';
-import { can, type TypeInfo } from '../data/model.ts';
+import { can, newPath, type TypeInfo } from '../data/model.ts';
 import type { ListFilter } from '../data/provider.ts';
 import { inSentence, useText } from '../texts/texts.ts';
 
@@ -21,7 +21,7 @@ export function EmptyList({ type }: { readonly type: TypeInfo }) {
         </Button>
       ) : (
         can(type, 'create') && (
-          <Button variant="outlined" startIcon={<AddIcon />} component={Link} to={`/${type.path}/new`}>
+          <Button variant="outlined" startIcon={<AddIcon />} component={Link} to={newPath(type)}>
             {say('list.first_one', { type: inSentence(type.title.one) })}
           </Button>
         )

@@ -33,10 +33,14 @@ export interface FilterSubject {
 const MAX_DEPTH = 2;
 const ARROW = ' › ';
 
+/** Numbers are typed without a field. */
+const fieldOfIdentifier = ({ identifier }: TypeInfo): FieldInfo | undefined =>
+  identifier.type === 'integer' ? undefined : { ...identifier, type: 'string' };
+
 export function subjectsOf(model: StudioModel, type: TypeInfo, depth = 0): readonly FilterSubject[] {
   const { identifier, fields, relations } = type;
   const own: readonly FilterSubject[] = [
-    { path: identifier.name, title: identifier.title, operators: identifier.operators, field: undefined },
+    { path: identifier.name, title: identifier.title, operators: identifier.operators, field: fieldOfIdentifier(type) },
     ...fields.map((field) => ({ path: field.name, title: field.title, operators: field.operators, field })),
   ];
   const related = depth === MAX_DEPTH ? [] : relations.flatMap((relation) => through(model, relation, depth));

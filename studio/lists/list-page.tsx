@@ -15,7 +15,7 @@ import { AddIcon, ChartIcon } from '../app/icons.tsx';
 import { textOfWhere } from '../data/where.ts';
 import { chartsHeight } from '../charts/figures.ts';
 import { KeyFigures } from '../charts/key-figures.tsx';
-import { can, type TypeInfo, useModel } from '../data/model.ts';
+import { can, newPath, type TypeInfo, useModel } from '../data/model.ts';
 import { type ListFilter, listTarget, type ListMeta, type StudioRecord } from '../data/provider.ts';
 import { useTotal } from '../data/total.ts';
 import { inSentence, useText } from '../texts/texts.ts';
@@ -84,7 +84,7 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
   const hasFigures = height > 0 && !isEmpty && isWide;
   const hasCharts = hasFigures && wantsCharts === true;
   const navigate = useNavigate();
-  const create = `/${type.path}/new`;
+  const create = newPath(type);
   useKeys({ n: can(type, 'create') ? () => void navigate(create) : undefined });
   const found = { type, where, sort, variant };
   // The selection belongs to the filters under which it was made.

@@ -1,16 +1,17 @@
 /** Gives one field of many records the same value, in parts that the service takes. */
-import { isValueList, isValueObject, NumberText, type Value, type ValueObject } from '../data/json.ts';
+import { isValueList, isValueObject, type Value, type ValueObject } from '../data/json.ts';
 import {
   can,
   type FieldInfo,
+  identifierValue,
   isToMany,
   type RelationInfo,
   type StudioModel,
   type TypeInfo,
   typeNamed,
+  withIdentifiers,
 } from '../data/model.ts';
 import { listQuery } from '../data/list-request.ts';
-import type { Where } from '../data/where.ts';
 import { Problem } from '../data/problem.ts';
 import { send } from '../data/request.ts';
 import { isJson, isWritable } from '../presentations/field-draft.ts';
@@ -45,9 +46,10 @@ export interface Change {
   readonly value: Value;
 }
 
-export const linkTo = (model: StudioModel, { type }: RelationInfo, id: string): Value => ({
-  [typeNamed(model, type).identifier.name]: new NumberText(id),
-});
+export function linkTo(model: StudioModel, relation: RelationInfo, id: string): Value {
+  const type = typeNamed(model, relation.type);
+  return { [type.identifier.name]: identifierValue(type, id) };
+}
 
 /** A record, and the tag of what it had when the person agreed to the change. */
 export interface Item {
@@ -104,14 +106,13 @@ export async function sampleOf(
   signal: AbortSignal,
 ): Promise<readonly ValueObject[]> {
   const columns = [...(type.label === null ? [] : [type.label]), target.name];
-  const where: Where = ids.map((id) => [`_cnd[${type.identifier.name}][in]`, id]);
-  const query = listQuery(type, { columns, where, sort: [], offset: 0, limit: ids.length });
+  const query = listQuery(type, { columns, where: withIdentifiers(type, ids), sort: [], offset: 0, limit: ids.length });
   const { body } = await patiently(() => send({ method: 'GET', target: `${type.path}?${query}` }, signal), signal);
   return isValueList(body) ? body.filter(isValueObject) : [];
 }
 
 const bodyOf = ({ type, target, value }: Change, { id, tag }: Item): ValueObject => ({
-  [type.identifier.name]: new NumberText(id),
+  [type.identifier.name]: identifierValue(type, id),
   ...(tag === undefined ? {} : { '@etag': tag }),
   [target.name]: value,
 });

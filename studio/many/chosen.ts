@@ -1,6 +1,7 @@
 /** Records that something is to be done with: those that a person has selected, or all that the filters find. */
 import { textOfWhere, type Where } from '../data/where.ts';
-import type { TypeInfo } from '../data/model.ts';
+import { isValueObject, parseJson } from '../data/json.ts';
+import { identifierOf, type TypeInfo } from '../data/model.ts';
 import { Problem, problemOf } from '../data/problem.ts';
 import { openResponse } from '../data/request.ts';
 
@@ -33,7 +34,7 @@ export async function idsOf(
   const target = `${type.path}?${textOfWhere([['fields', ''], ['include', ''], ...where])}`;
   const found: string[] = [];
   await readLines(target, signal, (lines) => {
-    for (const line of lines) found.push(idIn(line));
+    for (const line of lines) found.push(idIn(type, line));
     onProgress({ done: found.length, total: undefined });
   });
   return found;
@@ -60,7 +61,10 @@ export async function readLines(
 }
 
 /** Lines hold the identifier alone. */
-const idIn = (line: string): string => /-?\d+/.exec(line.slice(line.indexOf(':')))?.[0] ?? '';
+function idIn(type: TypeInfo, line: string): string {
+  const values = parseJson(line);
+  return isValueObject(values) ? identifierOf(type, values) : '';
+}
 
 export const inParts = <T>(items: readonly T[], size: number): readonly (readonly T[])[] =>
   Array.from({ length: Math.ceil(items.length / size) }, (_, part) => items.slice(part * size, (part + 1) * size));

@@ -1,7 +1,7 @@
 /** Deletes many records, in parts that the service takes; what goes with them is found out first. */
 import { isValueObject, textOf, type Value } from '../data/json.ts';
 import { textOfWhere } from '../data/where.ts';
-import type { StudioModel } from '../data/model.ts';
+import { type StudioModel, withIdentifiers } from '../data/model.ts';
 import { send } from '../data/request.ts';
 import { type Chosen, inParts, isRefused, type LeftOut, patiently } from './chosen.ts';
 import { type Effect, effectsIn } from './effects.tsx';
@@ -70,19 +70,20 @@ export async function removePart(chosen: Chosen, { ids, affected }: Part, signal
 
 /** `most`: as many records as may be deleted or unlinked. */
 async function remove(
-  { type: { path, identifier }, where, ids: selected }: Chosen,
+  { type, where, ids: selected }: Chosen,
   ids: readonly string[],
   most: number,
   isDryRun: boolean,
   signal: AbortSignal,
 ): Promise<Value> {
   // One that the filters do not find any more stays.
-  const isFiltered = selected === undefined && where.every(([name]) => !name.startsWith(`_cnd[${identifier.name}]`));
+  const isFiltered =
+    selected === undefined && where.every(([name]) => !name.startsWith(`_cnd[${type.identifier.name}]`));
   const query = textOfWhere([
     ...(isFiltered ? where : []),
-    [`_cnd[${identifier.name}][in]`, ids.join(',')],
+    ...withIdentifiers(type, ids),
     ...(isDryRun ? [['dryRun', 'true'] as const] : []),
   ]);
   const headers = { Prefer: `max-affected=${most}` };
-  return (await send({ method: 'DELETE', target: `${path}?${query}`, headers }, signal)).body;
+  return (await send({ method: 'DELETE', target: `${type.path}?${query}`, headers }, signal)).body;
 }

@@ -1,7 +1,7 @@
 /** Everything that a list finds, as a file. */
 import { isValueObject, NumberText, parseJson, textOf, type ValueObject } from '../data/json.ts';
 import { shownColumns } from '../data/list-request.ts';
-import { nameOf, type StudioModel, type TypeInfo, typeNamed } from '../data/model.ts';
+import { nameOf, type StudioModel, type TypeInfo, typeNamed, withIdentifiers } from '../data/model.ts';
 import { orderOf, sortKeys } from '../data/sort.ts';
 import { textOfWhere, type Where } from '../data/where.ts';
 import { type ColumnInfo, columnsOf } from '../lists/columns.ts';
@@ -31,7 +31,7 @@ export const exportTargets = (found: Found, columns: readonly string[] | undefin
   found.ids === undefined
     ? [exportTarget(found, columns)]
     : inParts(found.ids, MOST).map((ids) =>
-        exportTarget({ ...found, where: [[`_cnd[${found.type.identifier.name}][in]`, ids.join(',')]] }, columns),
+        exportTarget({ ...found, where: withIdentifiers(found.type, ids) }, columns),
       );
 
 function exportTarget({ type, where, sort, variant }: Found, columns: readonly string[] | undefined): string {
@@ -101,7 +101,8 @@ interface TableWanted {
 function cellIn(say: Say, model: StudioModel, column: ColumnInfo, values: ValueObject): Cell {
   const value = values[column.name];
   if (column.kind === 'field') return cellOf(say, column.field, value);
-  if (column.kind === 'identifier') return textOf(value) === '' ? null : new NumberText(textOf(value));
+  if (column.kind === 'identifier')
+    return value === null || value === undefined ? null : value instanceof NumberText ? value : textOf(value);
   return isValueObject(value) ? nameOf(typeNamed(model, column.relation.type), value, column.relation.label) : null;
 }
 

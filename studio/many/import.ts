@@ -3,7 +3,6 @@ import { randomText } from '../data/attempts.ts';
 import {
   isValueList,
   isValueObject,
-  NumberText,
   parseJson,
   textOf,
   type Value,
@@ -14,6 +13,8 @@ import {
   can,
   type FieldInfo,
   identifierOf,
+  identifierValue,
+  isIdentifier,
   type RelationInfo,
   type StudioModel,
   type TypeInfo,
@@ -21,7 +22,6 @@ import {
 } from '../data/model.ts';
 import { type Fault, Problem, problemOf } from '../data/problem.ts';
 import { openResponse, send } from '../data/request.ts';
-import { IDENTIFIER } from '../data/search.ts';
 import { textOfWhere, type Where } from '../data/where.ts';
 import { isWritable } from '../presentations/field-draft.ts';
 import { CellFault, type Customs, OpenCell, plainCell, valueIn } from './cells.ts';
@@ -178,11 +178,12 @@ function linkIn(
 ): Value {
   const text = plainCell(cell).trim();
   if (text === '') return null;
-  const ids = labels?.get(text) ?? (IDENTIFIER.test(text) ? [text] : []);
+  const type = typeNamed(model, relation.type);
+  const ids = labels?.get(text) ?? (isIdentifier(type, text) ? [text] : []);
   const [id, other] = ids;
   if (id === undefined) throw new CellFault(say('fault.no_record', { name: text }));
   if (other !== undefined) throw new CellFault(say('fault.several_records', { name: text }));
-  return { [typeNamed(model, relation.type).identifier.name]: new NumberText(id) };
+  return { [type.identifier.name]: identifierValue(type, id) };
 }
 
 export function batchesOf(records: readonly FileRecord[], { limits }: StudioModel): readonly Batch[] {

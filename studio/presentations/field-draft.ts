@@ -1,6 +1,6 @@
 /** A value while a person types it: a text, as it was typed. */
 import { NumberText, parseJson, textOf, type Value } from '../data/json.ts';
-import type { FieldInfo } from '../data/model.ts';
+import type { FieldInfo, TypeInfo } from '../data/model.ts';
 import { isOpen, OpenNumber } from './numbers.ts';
 
 /** The draft of one field. Null is null; the empty text is a text. Undefined: not shown, or left to the service. */
@@ -17,6 +17,12 @@ export const isNumber = ({ type }: Pick<FieldInfo, 'type'>): boolean => NUMBERS.
 /** How many digits a number has behind its decimal mark; undefined: any. */
 export const placesOf = ({ type, scale }: Pick<FieldInfo, 'type' | 'scale'>): number | undefined =>
   type === 'integer' ? 0 : type === 'decimal' ? scale : undefined;
+
+/** What can be typed: of a new record, also an identifier that the service does not make. */
+export const inputFields = ({ fields, identifier }: TypeInfo): readonly FieldInfo[] => [
+  ...(identifier.by === 'client' ? [{ ...identifier, type: 'string', required: true }] : []),
+  ...fields.filter(isWritable),
+];
 
 export const isWritable = (field: FieldInfo): boolean => field.generated === undefined && field.readOnly !== true;
 

@@ -18,6 +18,7 @@ import {
   type FieldInfo,
   isToMany,
   nameOf,
+  recordPath,
   otherValues,
   type RelationInfo,
   type TypeInfo,
@@ -50,7 +51,7 @@ export default function RecordPage({ type, id }: RecordPageProps) {
   useEffect(() => {
     if (recent !== '') keepRecent({ path: type.path, id, name: recent });
   }, [type.path, id, recent]);
-  const edit = `/${type.path}/${id}/edit`;
+  const edit = `${recordPath(type, id)}/edit`;
   useKeys({ e: can(type, 'update') ? () => void navigate(edit) : undefined });
   if (error) return <ProblemAlert error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <Waiting />;

@@ -109,8 +109,8 @@ test('addresses of forms say what they begin with', () => {
   expect(duplicateAddress(order, '5')).toBe('/order/new?$from=5');
   expect(newAddress(order, { customer: '7' })).toBe('/order/new?customer=7');
   expect(openAddress(order, '5', 'zone')).toBe('/order/5/edit?$open=zone');
-  expect(prefilledBy('?$from=5', order)).toEqual({ from: '5', links: [] });
-  expect(prefilledBy('?customer=7&zone=x&lines=1&number=9', order)).toEqual({
+  expect(prefilledBy(model, order, '?$from=5')).toEqual({ from: '5', links: [] });
+  expect(prefilledBy(model, order, '?customer=7&zone=x&lines=1&number=9')).toEqual({
     from: undefined,
     links: [['customer', '7']],
   });
@@ -135,7 +135,7 @@ test('state and amounts stand in the head, short facts in the rail, the rest in 
 });
 
 const made = new Map([['Customer', ['7', '8']]]);
-const sample = (index: number): ValueObject | undefined => sampleOf(order, index, made, () => 'id');
+const sample = (index: number): ValueObject | undefined => sampleOf(order, index, made, () => customer);
 
 test('samples use enums, limits and links; required types come first', () => {
   expect(inOrder([order, customer]).map(({ type: name }) => name)).toEqual(['Customer', 'Order']);
