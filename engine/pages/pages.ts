@@ -4,8 +4,7 @@ import { type Request, type RequestHandler, Router } from 'express';
 import type { Client } from '../clients.ts';
 import { isPreflight, readAnswer, redirection } from '../http/answer.ts';
 import type { HostSteps } from '../http/handler.ts';
-import type { JsonObject } from '../json/json.ts';
-import { createCache, inTurns, memoized, type Turns } from '../memo.ts';
+import { createCache, inTurns, memoized } from '../memo.ts';
 import type { Model } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import { entityTag } from '../operations/operation.ts';
@@ -39,136 +38,116 @@ const EXACT = { caseSensitive: true, strict: true };
 /** `documents`: the OpenAPI document only. `first` runs before each page. */
 export function createPages(
   options: PagesOptions,
-  engine: PagesEngine,
+  { modelFor, clients, host }: PagesEngine,
   ...first: readonly RequestHandler[]
 ): { readonly pages: Router; readonly documents: Router } {
-  const site = new Site(options, engine, first);
-  site.addReference();
-  site.addDocument('/openapi.json', 'application/json', jsonText);
-  site.addDocument('/openapi.yaml', 'application/yaml', yamlText);
-  if (options.studio) site.addStudio();
-  site.pages.use(site.documents);
-  return site;
-}
-
-class Site {
-  readonly pages = Router(EXACT);
-  readonly documents = Router(EXACT);
-  readonly #options: PagesOptions;
-  readonly #engine: PagesEngine;
-  readonly #first: readonly RequestHandler[];
-  readonly #built: ReturnType<typeof studioBuild>;
-  readonly #serveFile: ReturnType<typeof createFileServer>;
+  const { title, guarded, publicUrl } = options;
+  const built = options.studio ? studioBuild() : undefined;
+  const about = { ...options, hasStudio: built !== undefined };
+  const pages = Router(EXACT);
+  const documents = Router(EXACT);
+  const serveFile = createFileServer(host.sendPage);
   /** Pages by their subject, and then by their kind. */
-  readonly #textsOf = memoized((_subject: object) => createCache<Promise<string>>(MAX_KEPT));
+  const textsOf = memoized((_subject: object) => createCache<Promise<string>>(MAX_KEPT));
+  /** The address at which the client has reached the service. */
+  const addressOf = ({ protocol, headers: { host: name = 'localhost' }, baseUrl }: Request): string =>
+    publicUrl || `${protocol}://${name}${baseUrl}`;
 
-  constructor(options: PagesOptions, engine: PagesEngine, first: readonly RequestHandler[]) {
-    this.#options = options;
-    this.#engine = engine;
-    this.#first = first;
-    this.#built = options.studio ? studioBuild() : undefined;
-    this.#serveFile = createFileServer(engine.host.sendPage);
+  const removeSlash: RequestHandler = (request, response) => {
+    const { path, url } = request;
+    const name = path.slice(0, -1).split('/').at(-1);
+    return host.sendPage(redirection(`../${name}${url.slice(path.length)}`), request, response);
+  };
+
+  function serve(router: Router, path: string, ...handlers: readonly RequestHandler[]): void {
+    readOnly(router, path, ...first, ...handlers);
+    // Otherwise the pages' relative links break.
+    if (path !== '/') router.all(`${path}/`, removeSlash);
   }
 
-  get #about() {
-    return { ...this.#options, hasStudio: this.#built !== undefined };
-  }
-
-  /** Adds the pages that people and agents read first. */
-  addReference(): void {
-    const { modelFor } = this.#engine;
-    const { title, guarded, publicUrl } = this.#options;
-    /** The address at which the client has reached the service. */
-    const addressOf = ({ protocol, headers: { host = 'localhost' }, baseUrl }: Request): string =>
-      publicUrl || `${protocol}://${host}${baseUrl}`;
-    this.#page('/', HTML, (request) => {
-      const model = modelFor(request);
-      const address = addressOf(request);
-      return this.#textsOf(model)(`/ ${address}`, async () => startPage(model, this.#about, address));
+  const servePage = (
+    path: string,
+    mediaType: string,
+    textFor: (request: Request) => string | Promise<string>,
+    router = pages,
+    ...before: readonly RequestHandler[]
+  ): void =>
+    serve(router, path, ...before, async (request, response) => {
+      const text = await textFor(request);
+      if (guarded) response.vary('Authorization');
+      const vary = response.vary('Accept-Encoding').get('Vary') ?? '';
+      const headers = { 'Cache-Control': 'no-cache', 'Content-Type': mediaType, Vary: vary };
+      await host.sendPage(readAnswer(cacheOf(request), text, entityTag(text), headers), request, response);
     });
-    this.#page('/llms.txt', 'text/plain; charset=utf-8', (request) =>
-      llmsText(modelFor(request), this.#about, publicUrl || request.baseUrl),
+
+  servePage('/', HTML, (request) => {
+    const model = modelFor(request);
+    const address = addressOf(request);
+    return textsOf(model)(`/ ${address}`, async () => startPage(model, about, address));
+  });
+  servePage('/llms.txt', 'text/plain; charset=utf-8', (request) =>
+    llmsText(modelFor(request), about, publicUrl || request.baseUrl),
+  );
+  servePage('/docs', HTML, () => docsPage(title, guarded));
+  servePage('/docs/clients', HTML, (request) => guidePage(title, addressOf(request)));
+  const own = ['style.css', 'reference.css', 'reference.js', ...(guarded ? ['token.js'] : [])];
+  for (const name of [...own, ...Object.keys(ASSETS)])
+    serve(
+      pages,
+      `/docs/${name}`,
+      serveFile(`pages/${name}`, 'no-cache', () => sourceOf(name)),
     );
-    this.#page('/docs', HTML, () => docsPage(title, guarded));
-    this.#page('/docs/clients', HTML, (request) => guidePage(title, addressOf(request)));
-    const own = ['style.css', 'reference.css', 'reference.js', ...(guarded ? ['token.js'] : [])];
-    for (const name of [...own, ...Object.keys(ASSETS)]) {
-      const file = this.#serveFile(`pages/${name}`, 'no-cache', () => sourceOf(name));
-      this.#serve(this.pages, `/docs/${name}`, file);
-    }
-  }
 
-  /** Served to the same origins as records. */
-  addDocument(path: string, mediaType: string, print: (document: JsonObject) => Turns<string>): void {
-    const { modelFor, host } = this.#engine;
-    const allow: RequestHandler = (request, response, next) => {
-      response.set(host.cors.headersOf(request) ?? {});
-      if (host.cors.varies) response.vary('Origin');
-      next();
-    };
-    // Preflights carry no token.
-    this.documents.options(path, ...this.#first, allow, (request, response, next) => {
-      if (!isPreflight(request)) return next();
-      return host.sendPage({ status: 204, headers: {}, body: undefined }, request, response);
-    });
+  const [allow, answerPreflight] = sharing(host);
+  for (const [path, mediaType, print] of DOCUMENTS) {
+    documents.options(path, ...first, allow, answerPreflight);
     const textFor = (request: Request): Promise<string> => {
       const profile = profileIn(request.url);
       const model = modelFor(request);
-      const base = this.#options.publicUrl || request.baseUrl;
-      return this.#textsOf(model)(`${path} ${profile} ${base}`, async () =>
-        inTurns(print(await inTurns(documentTurns(model, this.#about, profile, base)))),
+      const base = publicUrl || request.baseUrl;
+      return textsOf(model)(`${path} ${profile} ${base}`, async () =>
+        inTurns(print(await inTurns(documentTurns(model, about, profile, base)))),
       );
     };
-    this.#page(path, mediaType, textFor, this.documents, allow);
+    servePage(path, mediaType, textFor, documents, allow);
   }
 
-  addStudio(): void {
-    const { clients, host } = this.#engine;
+  if (options.studio) {
     const demandToken: RequestHandler = (request, _, next) => next(void clients().of(request));
     const textFor = async (request: Request): Promise<string> => {
       const client = clients().of(request);
       const { model, rights, tokenName } = client;
       const { baseUrl } = request;
-      const text = await this.#textsOf(client.seen())(baseUrl, async () =>
-        inTurns(jsonText(await inTurns(modelDocument(model, rights, this.#options, baseUrl)))),
+      const text = await textsOf(client.seen())(baseUrl, async () =>
+        inTurns(jsonText(await inTurns(modelDocument(model, rights, options, baseUrl)))),
       );
       return `{"token":${JSON.stringify(tokenName === null ? null : { name: tokenName })},${text.slice(1)}`;
     };
-    this.#page('/studio/model.json', 'application/json', textFor, this.pages, demandToken);
-    if (this.#built === undefined) return;
-    serveStudio(this.pages, this.#options.title, this.#built, host.sendPage, this.#serveFile, ...this.#first);
-    this.pages.all('/studio/', this.#removeSlash);
+    servePage('/studio/model.json', 'application/json', textFor, pages, demandToken);
   }
-
-  #page(
-    path: string,
-    mediaType: string,
-    textFor: (request: Request) => string | Promise<string>,
-    router = this.pages,
-    ...before: readonly RequestHandler[]
-  ): void {
-    this.#serve(router, path, ...before, async (request, response) => {
-      const text = await textFor(request);
-      if (this.#options.guarded) response.vary('Authorization');
-      const vary = response.vary('Accept-Encoding').get('Vary') ?? '';
-      const headers = { 'Cache-Control': 'no-cache', 'Content-Type': mediaType, Vary: vary };
-      const answer = readAnswer(cacheOf(request), text, entityTag(text), headers);
-      await this.#engine.host.sendPage(answer, request, response);
-    });
+  if (built) {
+    serveStudio(pages, title, built, host.sendPage, serveFile, ...first);
+    pages.all('/studio/', removeSlash);
   }
-
-  #serve(router: Router, path: string, ...handlers: readonly RequestHandler[]): void {
-    readOnly(router, path, ...this.#first, ...handlers);
-    // Otherwise the pages' relative links break.
-    if (path !== '/') router.all(`${path}/`, this.#removeSlash);
-  }
-
-  readonly #removeSlash: RequestHandler = (request, response) => {
-    const { path, url } = request;
-    const name = path.slice(0, -1).split('/').at(-1);
-    return this.#engine.host.sendPage(redirection(`../${name}${url.slice(path.length)}`), request, response);
-  };
+  pages.use(documents);
+  return { pages, documents };
 }
+
+const DOCUMENTS = [
+  ['/openapi.json', 'application/json', jsonText],
+  ['/openapi.yaml', 'application/yaml', yamlText],
+] as const;
+
+/** Serves a document to the same origins as records, and their preflights, which carry no token. */
+const sharing = ({ cors, sendPage }: PagesEngine['host']): readonly [RequestHandler, RequestHandler] => [
+  (request, response, next) => {
+    response.set(cors.headersOf(request) ?? {});
+    if (cors.varies) response.vary('Origin');
+    next();
+  },
+  (request, response, next) =>
+    isPreflight(request) ? sendPage({ status: 204, headers: {}, body: undefined }, request, response) : next(),
+];
 
 const PROFILE = 'profile';
 
