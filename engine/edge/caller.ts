@@ -1,5 +1,4 @@
 /** The client that waits for a result: long work stops once it has disconnected. */
-import { addAbortListener } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Caller {
@@ -32,8 +31,9 @@ export const NO_CLIENT: Caller = Object.freeze({
 
 /** Calls the listener when the client disconnects, or has. Returns a function that stops listening. */
 export function onGone({ signal }: Caller, listener: () => void): () => void {
-  const listening = addAbortListener(signal, listener);
-  return () => listening[Symbol.dispose]();
+  if (signal.aborted) listener();
+  signal.addEventListener('abort', listener);
+  return () => signal.removeEventListener('abort', listener);
 }
 
 export const pauseFor = (milliseconds: number, { signal }: Caller): Promise<void> =>

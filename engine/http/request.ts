@@ -44,6 +44,9 @@ const MAX_PAGE = 16 * 1024 ** 2;
 
 type Client = Pick<Caller, 'pageBytes' | 'signal' | 'origin'>;
 
+/** Without a reason, Node makes an error with its stack for each signal. */
+const GONE = new CallerGone();
+
 export class HttpClient implements Client {
   readonly pageBytes = MAX_PAGE;
   readonly #response: ServerResponse;
@@ -64,8 +67,11 @@ export class HttpClient implements Client {
     if (this.#gone) return this.#gone.signal;
     const gone = new AbortController();
     this.#gone = gone;
-    if (this.#response.req.socket.destroyed) gone.abort();
-    else this.#response.once('close', () => gone.abort());
+    const abort = (): void => {
+      if (!this.#response.writableFinished) gone.abort(GONE);
+    };
+    if (this.#response.req.socket.destroyed) abort();
+    else this.#response.once('close', abort);
     return gone.signal;
   }
 }
