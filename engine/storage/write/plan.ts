@@ -161,16 +161,19 @@ function planOf(session: WriteSession, resolved: Resolved, roots: readonly Node[
   });
   const changeOf = ({ node, changes }: Step): RowChange => {
     const { type, table, stored, identifier, pointer: at } = node;
-    const given = stored ? identifier : (identifier ?? nextOf(type.identifier));
-    const row = { type, rows: [rowOf(node)], identifier: given, at, isHidden: false };
-    const values: readonly (readonly [string, SqlValue | NewRow])[] = stored
-      ? withFolded<SqlValue | NewRow>(
-          table,
-          changes.map(([column, value]) => [column, planned(value)]),
-        )
-      : table.names.map((name) => [name, planned(newValue(node, name))]);
-    const before = typeof stored === 'object' ? stored : undefined;
-    return { kind: stored ? 'update' : 'insert', ...row, before, set: new Map(values) };
+    const set = new Map<string, SqlValue | NewRow>();
+    if (stored) for (const [name, value] of withFolded(table, changes)) set.set(name, planned(value));
+    else for (const name of table.names) set.set(name, planned(newValue(node, name)));
+    return {
+      kind: stored ? 'update' : 'insert',
+      type,
+      rows: [rowOf(node)],
+      identifier: stored ? identifier : (identifier ?? nextOf(type.identifier)),
+      before: typeof stored === 'object' ? stored : undefined,
+      set,
+      at,
+      isHidden: false,
+    };
   };
   const unlinked = released.flatMap(({ relation: { owned, target: type }, reference, identifiers }) =>
     owned ? [] : [{ type, reference, identifiers, isHidden: false }],
