@@ -71,17 +71,15 @@ function columnOf({ relations: [relation, ...others], field }: Path): IndexedCol
 export const MAX_SMALL_ROWS = 5000;
 
 /**
- * SQL for the greatest identifier of the tables that these filters and paths read: no table has more rows, and what
- * has no numbers is counted, up to `most`. No identifier bounds the rows of a join table.
+ * SQL for the greatest identifier of the table and of those that the relations lead to: none has more rows, and what has no
+ * numbers is counted, up to `most`. No identifier bounds the rows of a join table.
  */
 export function greatestIdentifier(
   type: RecordType,
-  filters: readonly Filter[],
-  paths: readonly Pick<Path, 'relations'>[],
+  relations: readonly Relation[],
   { quote }: Pick<Dialect, 'quote'>,
   most: number,
 ): string {
-  const relations = [...paths.flatMap((path) => path.relations), ...filters.flatMap(relationsOf)];
   const ends = [type, ...relations.map(({ target }) => target)].map(({ table, identifier: { kind, column } }) =>
     kind.isCounted
       ? `select max(${quote(column)}) as id$ from ${quote(table)}`
@@ -91,10 +89,11 @@ export function greatestIdentifier(
   return `select max(id$) from (${[...new Set(ends), ...unbounded].join(' union all ')}) as ends$`;
 }
 
-/** The relations that a filter follows. */
-export function relationsOf(filter: Filter): readonly Relation[] {
-  if ('items' in filter) return filter.items.flat().flatMap(relationsOf);
-  if (filter.kind === 'value') return filter.path.relations;
-  const { relations, set } = filter.path;
-  return [...relations, set, ...('conditions' in filter ? filter.conditions.flatMap(relationsOf) : [])];
-}
+/** The relations that filters follow. */
+export const relationsIn = (filters: readonly Filter[]): readonly Relation[] =>
+  filters.flatMap((filter): readonly Relation[] => {
+    if ('items' in filter) return relationsIn(filter.items.flat());
+    if (filter.kind === 'value') return filter.path.relations;
+    const { relations, set } = filter.path;
+    return [...relations, set, ...('conditions' in filter ? relationsIn(filter.conditions) : [])];
+  });

@@ -6,7 +6,7 @@ import type { Dialect } from '../dialect.ts';
 import type { Row, Statement } from '../driver.ts';
 import { all, createJoinedTables, shapeOfConditions, type SqlCondition, sqlOf, valuesOf } from './conditions.ts';
 import { cursorCondition } from './cursors.ts';
-import { greatestIdentifier, relationsOf, servedByIndex } from './heaviness.ts';
+import { greatestIdentifier, relationsIn, servedByIndex } from './heaviness.ts';
 import { createDeepLimit, limitedJson, ROOT_ALIAS, type ShownLimits, tablesOfPath, tablesOfView } from './views.ts';
 
 /** Replaces long JSON, which never contains this character. */
@@ -35,10 +35,8 @@ export function compileList(query: ListQuery, dialect: Dialect, most: ShownLimit
   const matching = sqlOf(query.filters, counted, dialect);
   const selectMatching = (columns: string, before = '', within = ''): string =>
     selectSql(columns, `${before}${counted.from} ${counted.joins()}`, all([{ sql: within, values: [] }, matching]));
-  const tables = [
-    ...tablesOfView(view),
-    ...tablesOfPath([...query.filters.flatMap(relationsOf), ...order.flatMap(({ path }) => path.relations)]),
-  ];
+  const relations = [...relationsIn(query.filters), ...order.flatMap(({ path }) => path.relations)];
+  const tables = [...tablesOfView(view), ...tablesOfPath(relations)];
   const statement = (sql: string): Statement => ({ sql, reads: tables });
   const count = statement(selectMatching('count(*)'));
 
@@ -105,17 +103,7 @@ export function compileList(query: ListQuery, dialect: Dialect, most: ShownLimit
     identifiers,
     count,
     estimate: statement(estimate),
-    greatest: perKey((rows: number) =>
-      statement(
-        greatestIdentifier(
-          type,
-          query.filters,
-          order.map(({ path }) => path),
-          dialect,
-          rows,
-        ),
-      ),
-    ),
+    greatest: perKey((rows: number) => statement(greatestIdentifier(type, relations, dialect, rows))),
     /** Returns a row if a record is on the other side of the cursor. Bound: `behindValues`. */
     behind: statement(`${behind} limit 1`),
     limit: createDeepLimit(view, identifiers.sql, dialect, most),

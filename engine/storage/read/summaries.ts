@@ -8,7 +8,7 @@ import { valueAt } from '../../model/filters.ts';
 import { type Dialect, jsonObject, jsonOptional } from '../dialect.ts';
 import type { Statement } from '../driver.ts';
 import { createJoinedTables, type JoinedTables, shapeOfConditions, sqlOf } from './conditions.ts';
-import { greatestIdentifier, relationsOf } from './heaviness.ts';
+import { greatestIdentifier, relationsIn } from './heaviness.ts';
 import { recordJson, tablesOfPath, tablesOfView } from './views.ts';
 
 interface GroupColumn {
@@ -104,26 +104,16 @@ export function compileSummary(query: SummaryQuery, dialect: Dialect) {
     ['measures', objectOf(measures, columns.measures)],
   ] as const;
   const select = `select ${jsonObject(parts)} from`;
+  const relations = [...relationsIn(filters), ...[...keys, ...measures].flatMap(({ path }) => path?.relations ?? [])];
   const tables = [
     type.table,
-    ...tablesOfPath(filters.flatMap(relationsOf)),
-    ...[...keys, ...measures].flatMap(({ path }) => tablesOfPath(path?.relations ?? [])),
+    ...tablesOfPath(relations),
     ...keys.flatMap(({ shown }) => (shown ? tablesOfView(shown) : [])),
   ];
   const statement = (sql: string): Statement => ({ sql, reads: tables });
   return {
     page: statement(`${select} (select * from (${found}) as groups$${orderBy} ${dialect.limit}) as page$${orderBy}`),
     count: statement(`select count(*) from (${count}) as groups$`),
-    greatest: perKey((rows: number) =>
-      statement(
-        greatestIdentifier(
-          type,
-          filters,
-          [...keys, ...measures].flatMap(({ path = [] }) => path),
-          dialect,
-          rows,
-        ),
-      ),
-    ),
+    greatest: perKey((rows: number) => statement(greatestIdentifier(type, relations, dialect, rows))),
   };
 }

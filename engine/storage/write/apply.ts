@@ -14,7 +14,7 @@ import { RefusedByOthers } from '../unavailable.ts';
 import { type Rows, TOO_DEEP } from './cascade.ts';
 import { boundTo, greatestOf, isNew, numberOf, type RowChange, type WritePlan } from './plan.ts';
 import { goneAt, type WriteSession } from './session.ts';
-import { MOST_LISTED, rowsJson } from './tables.ts';
+import { MAX_LISTED, rowsJson } from './tables.ts';
 
 type Applying = Pick<WriteSession, 'writer' | 'tables' | 'writeRows' | 'isSearched'>;
 
@@ -70,13 +70,13 @@ function groupsOf(rows: readonly RowChange[]): readonly (readonly RowChange[])[]
   return groups;
 }
 
-const MOST_ROWS = 1000;
+const MAX_ROWS = 1000;
 
 function belongs(change: RowChange, group: readonly RowChange[]): boolean {
   const [first] = group;
   if (first?.kind !== change.kind) return false;
   if (change.kind !== 'insert') return true;
-  if (first.type.table !== change.type.table || group.length === MOST_ROWS) return false;
+  if (first.type.table !== change.type.table || group.length === MAX_ROWS) return false;
   if ((first.identifier === undefined) !== (change.identifier === undefined)) return false;
   return change.type.references.every(({ column }) => {
     const value = change.set.get(column) ?? null;
@@ -164,7 +164,7 @@ async function removeRows(session: Deleting, deletions: readonly RowChange[]): P
       const { pointer } = level;
       if (error.kind === 'reference') {
         const { type, identifiers } = levels.findLast((one) => one.pointer === pointer) ?? level;
-        const known = `${type.name} ${identifiers.slice(0, MOST_LISTED).join(', ')}`;
+        const known = `${type.name} ${identifiers.slice(0, MAX_LISTED).join(', ')}`;
         throw new Problem('restrict-conflict', `Records of newer descriptors, or rows of others, refer to ${known}`);
       }
       throw new Problem('too-many-rows', TOO_DEEP, { errors: [{ pointer, code: 'too-many-rows', message: TOO_DEEP }] });

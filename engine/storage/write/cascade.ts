@@ -5,7 +5,7 @@ import { can, relationsFor, type Rights } from '../../model/rights.ts';
 import { type Fault, faultyRequest, MAX_ERRORS, Problem } from '../../problem.ts';
 import { inTheWay } from './conflicts.ts';
 import { type RecordSet, storedValue, type WriteSession } from './session.ts';
-import { MOST_LISTED } from './tables.ts';
+import { MAX_LISTED } from './tables.ts';
 
 export interface Below {
   readonly column: string;
@@ -184,8 +184,8 @@ function refers(
   [child, found]: readonly [RecordType, readonly Identifier[]],
   [type, identifier]: readonly [RecordType, Identifier],
 ): string {
-  const more = found.length > MOST_LISTED ? ` and ${found.length - MOST_LISTED} more` : '';
-  return `${child.name} ${found.slice(0, MOST_LISTED).join(', ')}${more} ${found.length > 1 ? 'refer' : 'refers'} to ${type.name} ${identifier}`;
+  const more = found.length > MAX_LISTED ? ` and ${found.length - MAX_LISTED} more` : '';
+  return `${child.name} ${found.slice(0, MAX_LISTED).join(', ')}${more} ${found.length > 1 ? 'refer' : 'refers'} to ${type.name} ${identifier}`;
 }
 
 const nameOfLink = (rights: Rights, type: RecordType, from: Reference | JoinTable): string | undefined =>

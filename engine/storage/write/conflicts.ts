@@ -8,7 +8,7 @@ import { faultyRequest, type Fault, MAX_ERRORS, type RecordName } from '../../pr
 import { columnOf, heldOperand } from '../columns.ts';
 import type { Values, Writer } from '../driver.ts';
 import { isNode, isReplaced, keptNodes, type Node, throwInOrder, finalValue, type WriteSession } from './session.ts';
-import { MOST_LISTED, type WriteTable } from './tables.ts';
+import { MAX_LISTED, type WriteTable } from './tables.ts';
 
 /** Refuses records of the body that would end up with identifiers or unique values of other records. */
 export async function refuseConflicts(session: WriteSession): Promise<void> {
@@ -16,11 +16,11 @@ export async function refuseConflicts(session: WriteSession): Promise<void> {
   if (taken.length > 0) throw faultyRequest('identifier-conflict', taken);
   const faults: Fault[] = [];
   for (const [one, nodes] of Map.groupBy([...keptNodes(session), ...session.made], (node) => node.type)) {
-    const found: Held[] = [];
-    for (const index of uniqueIndexes(one)) for (const held of await heldAmong(session, index, nodes)) found.push(held);
-    for (const ofNode of Map.groupBy(found, ({ node }) => node).values())
-      for (const held of ofNode)
-        if (!ofNode.some((other) => implies(other, held))) faults.push(...faultOf(session, held));
+    const conflicts: Conflict[] = [];
+    for (const index of uniqueIndexes(one)) conflicts.push(...(await conflictsIn(session, index, nodes)));
+    for (const ofNode of Map.groupBy(conflicts, ({ node }) => node).values())
+      for (const conflict of ofNode)
+        if (!ofNode.some((other) => implies(other, conflict))) faults.push(...faultsOf(session, conflict));
   }
   throwInOrder(session, 'unique-conflict', faults);
 }
@@ -39,7 +39,8 @@ async function takenIdentifiers({ made, gone, writer, rights }: WriteSession): P
   return faults;
 }
 
-interface Held {
+/** A node whose values of a unique index another record has. */
+interface Conflict {
   readonly node: Node;
   readonly members: UniqueMembers['members'];
   /** Another record of the body, or the identifier of a stored record outside it. */
@@ -47,16 +48,16 @@ interface Held {
 }
 
 /** Whether a subset of the members already conflicts with the same record. */
-const implies = (one: Held, other: Held): boolean =>
+const implies = (one: Conflict, other: Conflict): boolean =>
   one.holder === other.holder &&
   one.members.length < other.members.length &&
   one.members.every((member) => other.members.includes(member));
 
 /** Finds records that would repeat values of a stored record, and all but the first with equal new values. */
-async function heldAmong(session: WriteSession, index: UniqueMembers, nodes: readonly Node[]) {
+async function conflictsIn(session: WriteSession, index: UniqueMembers, nodes: readonly Node[]) {
   const { members } = index;
-  const [changed = [], kept = []] = [true, false].map((is) => nodes.filter((node) => changes(node, members) === is));
-  const valued = [...kept, ...changed]
+  const keptFirst = nodes.toSorted((a, b) => Number(changes(a, members)) - Number(changes(b, members)));
+  const valued = keptFirst
     .map((node) => ({ node, values: members.map((member) => operand(session, node, member)) }))
     .filter(({ values }) => !values.includes(null));
   const keyOf = (value: SqlValue | Node): unknown => (isNode(value) ? [value.pointer] : value);
@@ -79,7 +80,7 @@ async function heldAmong(session: WriteSession, index: UniqueMembers, nodes: rea
         members.some((member) => columnOf(member) === column) &&
         identifiers.includes(holder),
     );
-  return groups.flatMap((equal, position): Held[] => {
+  return groups.flatMap((equal, position): Conflict[] => {
     const stored = found[position];
     if (stored !== undefined && !isFree(stored)) return equal.map(({ node }) => ({ node, members, holder: stored }));
     const [owner, ...others] = equal;
@@ -97,7 +98,7 @@ export async function findHolder(writer: Writer, table: WriteTable, index: Uniqu
   return found as Identifier | undefined;
 }
 
-function faultOf({ rights }: WriteSession, { node, members, holder }: Held): readonly Fault[] {
+function faultsOf({ rights }: WriteSession, { node, members, holder }: Conflict): readonly Fault[] {
   const seen = members.filter((member) => isSeen(rights, member));
   const names = seen.map(({ name }) => `"${name}"`).join(' and ');
   if (seen.length < members.length) {
@@ -125,7 +126,7 @@ export function inTheWay(
   identifiers: readonly Identifier[],
 ): { readonly records?: readonly RecordName[] } {
   if (!can(rights, type, 'get') || identifiers.length === 0) return {};
-  return { records: identifiers.slice(0, MOST_LISTED).map((identifier) => ({ type: type.name, identifier })) };
+  return { records: identifiers.slice(0, MAX_LISTED).map((identifier) => ({ type: type.name, identifier })) };
 }
 
 const isSeen = (rights: Rights, member: Field | Relation): boolean => !('link' in member) || canFollow(rights, member);
@@ -139,8 +140,8 @@ function pointersTo({ assigned, pointer }: Node, members: UniqueMembers['members
 
 function operand(session: WriteSession, node: Node, member: Field | Relation): SqlValue | Node {
   const value = finalValue(node, columnOf(member));
-  return isNode(value) ? value : heldAs(session, member, value);
+  return isNode(value) ? value : indexedAs(session, member, value);
 }
 
-export const heldAs = ({ dialect }: WriteSession, member: Field | Relation, value: SqlValue): SqlValue =>
+export const indexedAs = ({ dialect }: WriteSession, member: Field | Relation, value: SqlValue): SqlValue =>
   value === null || 'link' in member ? value : heldOperand(member, dialect, value);

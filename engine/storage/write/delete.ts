@@ -45,7 +45,7 @@ export async function deleteFound(
     affected > most ? tooManyAffected(most) : tooManyRows(writeRows, { parameter: '_cnd' }, 'The request');
   const session = createSession(transaction, request);
   const { locks, of } = session.tables;
-  if (locks && found.length > 0) await writer.column(of(type).hold('update'), [JSON.stringify(found)]);
+  if (locks && found.length > 0) await writer.column(of(type).locking('update').lock, [JSON.stringify(found)]);
   const identifiers: Identifier[] = [];
   const batch = locks ? MAX_IN_VALUES : SQLITE_BATCH;
   for (let at = 0; at < found.length; at += batch)

@@ -12,13 +12,18 @@ import type { Strength } from './tables.ts';
 /** From this count on, one statement for all is cheaper than one for each. */
 const BULK_FROM = 8;
 
-interface LockedRecord {
+interface NamedRecord {
+  readonly type: RecordType;
   readonly identifier: Identifier;
+  /** undefined if the body does not name it. */
   readonly pointer: string | undefined;
   readonly strength: Strength;
 }
 
-type Named = Map<RecordType, Map<Identifier, LockedRecord>>;
+/** By type and identifier. */
+type NamedRecords = Map<string, NamedRecord>;
+
+const keyOf = ({ type, identifier }: ViewRow): string => `${type.name} ${identifier}`;
 
 /** Finds the related records that the ETag covers; undefined if they exceed the limit of a response. */
 type FindShown = () => Promise<readonly ViewRow[] | undefined>;
@@ -52,9 +57,9 @@ export async function lockNamed(
 ): Promise<boolean> {
   const { locks } = session.tables;
   if (!locks && type.relations.size === 0 && records.length < BULK_FROM) return true;
-  const named: Named = new Map();
+  const named: NamedRecords = new Map();
   for (const { identifier, pointer, body } of records) {
-    if (identifier !== undefined) note(named, type, { identifier, pointer, strength: 'update' });
+    if (identifier !== undefined) note(named, { type, identifier, pointer, strength: 'update' });
     nameWithin(named, type, body, pointer);
   }
   if (!locks || !findShown) {
@@ -62,13 +67,12 @@ export async function lockNamed(
     return true;
   }
   // `update` also blocks new rows that refer to them, since their sets may be shown.
-  for (const one of (await findShown()) ?? [])
-    note(named, one.type, { identifier: one.identifier, pointer: undefined, strength: 'update' });
-  const [held, shown] = await Promise.all([lockAll(session, named), findShown()]);
-  return shown !== undefined && shown.every((one) => held.has(`${one.type.name} ${one.identifier}`));
+  for (const one of (await findShown()) ?? []) note(named, { ...one, pointer: undefined, strength: 'update' });
+  const [locked, shown] = await Promise.all([lockAll(session, named), findShown()]);
+  return shown !== undefined && shown.every((one) => locked.has(keyOf(one)));
 }
 
-function nameWithin(named: Named, type: RecordType, body: JsonObject, pointer: string): void {
+function nameWithin(named: NamedRecords, type: RecordType, body: JsonObject, pointer: string): void {
   for (const key of relationsIn(type, body)) {
     const relation = type.relations.get(key);
     const value = body[key] ?? null;
@@ -80,65 +84,68 @@ function nameWithin(named: Named, type: RecordType, body: JsonObject, pointer: s
       // Other writes must not delete a record that is only linked, but may link it.
       const isLink = link.at !== 'target' && Object.keys(item).length === 1;
       const strength = isLink ? 'key share' : 'update';
-      if (identifier !== undefined) note(named, target, { identifier, pointer: at, strength });
+      if (identifier !== undefined) note(named, { type: target, identifier, pointer: at, strength });
       nameWithin(named, target, item, at);
     }
   }
 }
 
-function note(named: Named, type: RecordType, { identifier, pointer, strength }: LockedRecord): void {
-  const records = named.get(type) ?? new Map<Identifier, LockedRecord>();
-  const known = records.get(identifier);
-  const strongest = known?.strength === 'update' ? 'update' : strength;
-  named.set(type, records.set(identifier, { identifier, pointer: known?.pointer ?? pointer, strength: strongest }));
+function note(named: NamedRecords, record: NamedRecord): void {
+  const { pointer = record.pointer, strength } = named.get(keyOf(record)) ?? {};
+  named.set(keyOf(record), { ...record, pointer, strength: strength === 'update' ? strength : record.strength });
 }
 
 /** Lets foreign keys check the linked records; false if the body names records to change. */
 export function trustLinks(session: WriteSession, type: RecordType, body: JsonObject): boolean {
-  const named: Named = new Map();
+  const named: NamedRecords = new Map();
   nameWithin(named, type, body, '');
-  for (const [linked, records] of named)
-    for (const { identifier, pointer = '', strength } of records.values()) {
-      if (strength !== 'key share') return false;
-      remember(session, linked, identifier, pointer, 'unread');
-    }
+  for (const { type: linked, identifier, pointer = '', strength } of named.values()) {
+    if (strength !== 'key share') return false;
+    remember(session, linked, identifier, pointer, 'unread');
+  }
   return true;
 }
 
 /** Returns the records locked against changes. */
-async function lockAll(session: WriteSession, named: Named): Promise<ReadonlySet<string>> {
-  const held = new Set<string>();
-  const locked: Promise<void>[] = [];
-  for (const [type, records] of [...named].toSorted(([a], [b]) => (a.name < b.name ? -1 : 1))) {
-    // Adjacent records with the same lock share a statement.
-    const runs: LockedRecord[][] = [];
-    for (const record of [...records.values()].toSorted((a, b) => compareIdentifiers(a.identifier, b.identifier))) {
-      const run = runs.at(-1);
-      if (run && run[0]?.strength === record.strength && isNamed(run[0]) === isNamed(record)) run.push(record);
-      else runs.push([record]);
-    }
-    for (const run of runs)
-      if (session.tables.locks || run.length >= BULK_FROM) locked.push(lockRun(session, type, run, held));
+async function lockAll(session: WriteSession, named: NamedRecords): Promise<ReadonlySet<string>> {
+  // Adjacent records with the same lock share a statement.
+  const runs: NamedRecord[][] = [];
+  const inOrder = [...named.values()].toSorted(
+    (a, b) => compareIdentifiers(a.type.name, b.type.name) || compareIdentifiers(a.identifier, b.identifier),
+  );
+  for (const record of inOrder) {
+    const run = runs.at(-1);
+    if (run?.[0] && isSameLock(run[0], record)) run.push(record);
+    else runs.push([record]);
   }
-  await Promise.all(locked);
-  return held;
+  const locked = new Set<string>();
+  const sent = runs.filter(({ length }) => session.tables.locks || length >= BULK_FROM);
+  await Promise.all(sent.map((run) => lockRun(session, run, locked)));
+  return locked;
 }
 
-const isNamed = ({ pointer }: LockedRecord): boolean => pointer !== undefined;
+const isSameLock = (one: NamedRecord, other: NamedRecord): boolean =>
+  one.type === other.type && one.strength === other.strength && isNamed(one) === isNamed(other);
 
-async function lockRun(session: WriteSession, type: RecordType, run: readonly LockedRecord[], held: Set<string>) {
+const isNamed = ({ pointer }: NamedRecord): boolean => pointer !== undefined;
+
+async function lockRun(session: WriteSession, run: readonly NamedRecord[], locked: Set<string>): Promise<void> {
   const [first] = run;
   if (!first) return;
-  const { lock, hold } = session.tables.of(type);
-  const statement = (isNamed(first) ? lock : hold)(first.strength);
+  const { type, strength } = first;
+  const { load, lock } = session.tables.of(type).locking(strength);
   // A short body can name thousands of long records.
   const charge = (row: Row): void => {
     for (const value of row) if (typeof value === 'string') session.caller.take(COPIES_OF_TEXT * value.length);
   };
   const identifiers = JSON.stringify(run.map(({ identifier }) => identifier));
-  const rows = await session.writer.all(statement, [identifiers], run.length < BULK_FROM ? undefined : charge);
+  const rows = await session.writer.all(
+    isNamed(first) ? load : lock,
+    [identifiers],
+    run.length < BULK_FROM ? undefined : charge,
+  );
   const stored = new Map(rows.map((row) => [row[0] as Identifier, row]));
-  if (first.strength === 'update') for (const identifier of stored.keys()) held.add(`${type.name} ${identifier}`);
+  if (strength === 'update') for (const identifier of stored.keys()) locked.add(keyOf({ type, identifier }));
   if (!isNamed(first)) return;
   for (const { identifier, pointer = '' } of run) remember(session, type, identifier, pointer, stored.get(identifier));
 }

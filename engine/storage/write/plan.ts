@@ -21,7 +21,7 @@ import { faultyRequest, type Problem } from '../../problem.ts';
 import { type Column, columnOf, encode, foldedText, heldOperand, stampValues, withFolded } from '../columns.ts';
 import type { Row } from '../driver.ts';
 import { type Cascade, type Deletion, isIn, type Refusal, tooManyRows, type Unlinked, walkCascade } from './cascade.ts';
-import { findHolder, heldAs, inTheWay, refuseConflicts } from './conflicts.ts';
+import { findHolder, indexedAs, inTheWay, refuseConflicts } from './conflicts.ts';
 import { checkLinks, openKeysOf, stampChanged } from './resolve.ts';
 import {
   finalValue,
@@ -465,8 +465,8 @@ function holdersAmong({ dialect }: WriteSession, changed: readonly Node[]): (nod
   const holders = new Map<string, Holder>();
   for (const node of changed)
     for (const columns of uniqueColumns(node.type)) {
-      const held = columns.some((column) => node.assigned.has(column)) ? keyOf(node, columns, true) : undefined;
-      if (held !== undefined && held !== keyOf(node, columns, false)) holders.set(held, { node, columns });
+      const key = columns.some((column) => node.assigned.has(column)) ? keyOf(node, columns, true) : undefined;
+      if (key !== undefined && key !== keyOf(node, columns, false)) holders.set(key, { node, columns });
     }
   if (holders.size === 0) return () => [];
   return (node) =>
@@ -498,10 +498,10 @@ async function freeValue(session: WriteSession, node: Node, { field, nullable, n
   for (;;) {
     session.placeholders += 1;
     const value = encode(field, session.dialect, field.type.temporary?.(session.placeholders) ?? null);
-    const held = (one: Field | Relation): SqlValue =>
-      heldAs(session, one, columnOf(one) === name ? value : (storedValue(node, columnOf(one)) ?? null));
+    const indexed = (one: Field | Relation): SqlValue =>
+      indexedAs(session, one, columnOf(one) === name ? value : (storedValue(node, columnOf(one)) ?? null));
     const holders = await Promise.all(
-      indexes.map((index) => findHolder(session.writer, node.table, index, index.members.map(held))),
+      indexes.map((index) => findHolder(session.writer, node.table, index, index.members.map(indexed))),
     );
     if (holders.every((holder) => holder === undefined)) return value;
   }

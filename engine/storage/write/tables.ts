@@ -7,7 +7,7 @@ import type { Dialect } from '../dialect.ts';
 import type { Statement, Values } from '../driver.ts';
 import { columnSql, columnTypeOf, indexed } from '../tables.ts';
 
-export const MOST_LISTED = 10;
+export const MAX_LISTED = 10;
 
 export const rowOf = ({ table }: RecordType, identifier: Identifier): string => `${table} ${identifier}`;
 
@@ -107,10 +107,11 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
     position: new Map([identifier, ...names].map((name, index) => [name, index])),
 
     load: reading(compiled(loaded().where(identifier, 0))),
-    /** Loads and locks many rows until the write ends. Bound: JSON array of identifiers. */
-    lock: perKey((strength: Strength) => locked(loaded(), strength)),
-    /** Locks rows, but loads only identifiers. Bound: as `lock`. */
-    hold: perKey((strength: Strength) => locked(rows().select(identifier), strength)),
+    /** Locks rows until the write ends, and loads them or only identifiers. Bound: JSON array of identifiers. */
+    locking: perKey((strength: Strength) => ({
+      load: locked(loaded(), strength),
+      lock: locked(rows().select(identifier), strength),
+    })),
     /** Bound: `columns`. */
     insert: {
       made: insert(names),
