@@ -131,8 +131,8 @@ class Translation {
     const isComparison = COMPARISONS.has(word);
     if (this.names.type.fields.has(name) && !isComparison)
       return refuse(() => `: "${name}" has no comparison ${quote(word)}${didYouMean(word, COMPARISONS.keys())}`);
-    const complain: Complain = (_code, _message, suggest) => void refuse(suggest);
-    resolveSubject({ names: this.names, followed: 0 }, isComparison ? name : key, complain, this.#others);
+    const report: Complain = (_code, _message, suggest) => void refuse(suggest);
+    resolveSubject({ names: this.names, followed: 0 }, isComparison ? name : key, report, this.#others);
     return [];
   }
 }
