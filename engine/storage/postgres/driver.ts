@@ -138,8 +138,8 @@ function driverOf(address: PostgresAddress, options: DriverOptions, onLost?: () 
     writeSingle: prepared ? createSingleWriter(connections) : undefined,
     define: (statements) => define(unlimited, statements),
     migrate: (migration) => migrate(unlimited, migration),
-    finishMigration: (watch) => finishMigration(unlimited, watch),
-    abandonMigration: (watch) => abandonMigration(unlimited, watch),
+    finishMigration: (watch) => finishMigration({ connections: unlimited, watch }),
+    abandonMigration: (watch) => abandonMigration({ connections: unlimited, watch }),
     dryRun: () => undefined,
     existing: () => autocommit(requests).column(EXISTING_NAMES, []),
     ping: async () => {

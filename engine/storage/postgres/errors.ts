@@ -49,7 +49,6 @@ const TRANSLATIONS: readonly (readonly [RegExp, Translate])[] = [
   [/^54000 RelationGetBufferForTuple/, invalidRow],
   [/^54000 (_bt_check_third_page|index_form_tuple)/, tooLong],
   [/^54000/, answerTooLong],
-  [/^(08|25P03|25P04|57P0[1-5])/, unreachable],
   [/^53300/, (cause) => unavailable('connections', cause)],
   [/^55P03/, (cause) => unavailable('locks', cause)],
   [/^(40001|40P01|25P02|53)/, busy],

@@ -1,6 +1,6 @@
 /** Migrates PostgreSQL tables while clients use them. Stores progress so that the next run continues. */
 import { createHash } from 'node:crypto';
-import { type Caller, CallerGone, pauseFor } from '../../edge/caller.ts';
+import { CallerGone, pauseFor } from '../../edge/caller.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import { innermost, Problem, StartError } from '../../problem.ts';
 import {
@@ -29,6 +29,11 @@ import {
 
 const { quote } = postgresDialect;
 
+interface Run {
+  readonly connections: Connections;
+  readonly watch: Follower;
+}
+
 export async function migrate(connections: Connections, migration: Migration): Promise<undefined> {
   await explainErrors(async (running) => {
     const report: Follower['report'] = (event) => {
@@ -45,7 +50,7 @@ export const define = (connections: Connections, statements: readonly string[]):
     writeIn(connections, `begin; set local lock_timeout = ${LOCK_TIMEOUT_MS}`, async (writer) => {
       for (const sql of statements) {
         running(sql);
-        await run(writer, sql);
+        await send(writer, sql);
       }
     }),
   );
@@ -55,7 +60,7 @@ const tasksOf = (stage: 'prepare' | 'switch' | 'finish', tasks: readonly Task[])
     one.stage === stage ? tasks.filter((task) => task.kind === kind) : [],
   );
 
-const run = (writer: Writer, sql: string, values: Values = []) => writer.run({ sql }, values);
+const send = (writer: Writer, sql: string, values: Values = []) => writer.run({ sql }, values);
 
 async function explainErrors(work: (running: (sql: string) => void) => Promise<void>): Promise<void> {
   let sql = 'begin';
@@ -86,24 +91,25 @@ const NOT_A_FILL = { kind: 'doing', position: 0, last: 0, rows: 0 } as const;
 
 async function carryOut(connections: Connections, migration: Migration): Promise<void> {
   const { tasks, watch, locked } = migration;
+  const run = { connections, watch };
   const [prepare, change, last] = [tasksOf('prepare', tasks), tasksOf('switch', tasks), tasksOf('finish', tasks)];
   const at = (index: number): TaskNumber => ({ number: index + 1, of: prepare.length + change.length });
   const key = createHash('sha256').update(migration.key).digest('hex');
   const known = await readProgress(autocommit(connections));
   const isSame = known?.key === key;
-  if (known && !isSame) await abandonMigration(connections, watch);
+  if (known && !isSame) await abandonMigration(run);
   if (!isSame) await writeIn(connections, BEGIN, (writer) => writer.run(METADATA.beginProgress, [0, key, 0]));
   const { done, position } = isSame ? known : { done: 0, position: 0 };
   const changed = change.flatMap(({ kind, table }) => (taskKinds[kind].lock === 'all' ? (table ?? []) : []));
   const tables = new Set([...locked, ...changed]);
   try {
     for (const [index, task] of prepare.entries())
-      if (index >= done) await prepareOne(connections, task, at(index), index === done ? position : 0, watch);
-    await withLocks(connections, watch, [...tables].toSorted(), 'all', async (writer) => {
+      if (index >= done) await prepareOne(run, task, at(index), index === done ? position : 0);
+    await withLocks(run, [...tables].toSorted(), 'all', async (writer) => {
       await migration.before(writer);
       for (const [index, task] of change.entries()) {
         watch.report({ ...NOT_A_FILL, task, ...at(prepare.length + index) });
-        await run(writer, task.sql);
+        await send(writer, task.sql);
       }
       await migration.after(writer);
       const rest = JSON.stringify(last.map(({ kind, sql, table }) => ({ kind, sql, table })));
@@ -112,37 +118,26 @@ async function carryOut(connections: Connections, migration: Migration): Promise
     });
   } catch (error) {
     // Clean up after a migration that cannot succeed.
-    if (isFinal(error) || error instanceof SeedRefused) await abandonMigration(connections, watch);
+    if (isFinal(error) || error instanceof SeedRefused) await abandonMigration(run);
     throw error;
   }
-  await finishMigration(connections, watch);
+  await finishMigration(run);
 }
 
-async function prepareOne(
-  connections: Connections,
-  task: Task,
-  at: TaskNumber,
-  position: number,
-  watch: Follower,
-): Promise<void> {
+async function prepareOne(run: Run, task: Task, at: TaskNumber, position: number): Promise<void> {
   const { kind, table, sql } = task;
-  if (kind === 'fill') return fill(connections, task, at, position, watch);
-  watch.report({ ...NOT_A_FILL, task, ...at });
-  if (kind === 'index') await buildIndex(connections, task, watch.caller);
+  if (kind === 'fill') return fill(run, task, at, position);
+  run.watch.report({ ...NOT_A_FILL, task, ...at });
+  if (kind === 'index') await buildIndex(run, task);
   const { lock } = taskKinds[kind];
-  await withLocks(connections, watch, table === undefined ? [] : [table], lock, async (writer) => {
-    if (kind !== 'index') await run(writer, sql);
+  await withLocks(run, table === undefined ? [] : [table], lock, async (writer) => {
+    if (kind !== 'index') await send(writer, sql);
     await writer.run(METADATA.setProgress, [at.number, 0]);
   });
 }
 
-async function fill(
-  connections: Connections,
-  task: Task,
-  at: TaskNumber,
-  from: number,
-  watch: Follower,
-): Promise<void> {
+async function fill(run: Run, task: Task, at: TaskNumber, from: number): Promise<void> {
+  const { connections, watch } = run;
   const [table, identifier] = [quote(task.table ?? ''), quote(task.identifier ?? '')];
   const greatest = { sql: `select max(${identifier}) from ${table}` };
   const batch = {
@@ -161,9 +156,9 @@ async function fill(
         return { changes: 0 };
       }
       await writer.run(METADATA.setProgress, [at.number - 1, end]);
-      return { end, changes: (await run(writer, task.sql, [position, end])).changes };
+      return { end, changes: (await send(writer, task.sql, [position, end])).changes };
     };
-    const { end, changes } = await withLocks(connections, watch, [task.table ?? ''], 'rows', work);
+    const { end, changes } = await withLocks(run, [task.table ?? ''], 'rows', work);
     if (end === undefined) return;
     position = end;
     rows += changes;
@@ -175,18 +170,18 @@ async function fill(
 }
 
 /** An interrupted build leaves an invalid index. */
-async function buildIndex(connections: Connections, { sql, builds = '' }: Task, caller: Caller): Promise<void> {
+async function buildIndex(run: Run, { sql, builds = '' }: Task): Promise<void> {
   const name = quote(builds);
   const state = { sql: 'select indisvalid from pg_index where indexrelid = to_regclass(?)' };
-  const valid = await autocommit(connections).value(state, [name]);
+  const valid = await autocommit(run.connections).value(state, [name]);
   if (valid === 't') return;
-  if (valid !== undefined) await outside(connections, `drop index concurrently if exists ${name}`, caller);
-  await outside(connections, sql, caller);
+  if (valid !== undefined) await outside(run, `drop index concurrently if exists ${name}`);
+  await outside(run, sql);
 }
 
 /** Runs a statement outside a transaction, as CREATE INDEX CONCURRENTLY requires. */
-async function outside(connections: Connections, sql: string, caller: Caller): Promise<void> {
-  const connection = await connections.take(caller);
+async function outside({ connections, watch }: Run, sql: string): Promise<void> {
+  const connection = await connections.take(watch.caller);
   try {
     await connection.execute(sql);
   } catch (error) {
@@ -197,23 +192,25 @@ async function outside(connections: Connections, sql: string, caller: Caller): P
   }
 }
 
-export async function finishMigration(connections: Connections, watch: Follower): Promise<void> {
+export async function finishMigration(run: Run): Promise<void> {
+  const { connections, watch } = run;
   const { rest } = (await readProgress(autocommit(connections))) ?? {};
   if (rest === undefined) return;
   for (const [index, task] of rest.entries()) {
     watch.report({ ...NOT_A_FILL, task, number: index + 1, of: rest.length });
-    await outside(connections, task.sql, watch.caller);
+    await outside(run, task.sql);
   }
   await writeIn(connections, 'begin', (writer) => writer.run(METADATA.endProgress, []));
 }
 
-export async function abandonMigration(connections: Connections, watch: Follower): Promise<boolean> {
+export async function abandonMigration(run: Run): Promise<boolean> {
+  const { connections } = run;
   const reader = autocommit(connections);
   if ((await readProgress(reader)) === undefined) return false;
   const drops = Map.groupBy(await reader.all(PREPARED, []), ([table]) => String(table));
   for (const [table, statements] of drops)
-    await withLocks(connections, watch, table === '' ? [] : [table], 'all', async (writer) => {
-      for (const [, sql] of statements) await run(writer, String(sql));
+    await withLocks(run, table === '' ? [] : [table], 'all', async (writer) => {
+      for (const [, sql] of statements) await send(writer, String(sql));
     });
   await writeIn(connections, 'begin', (writer) => writer.run(METADATA.endProgress, []));
   return true;
@@ -264,8 +261,7 @@ function lockingSql(tables: readonly string[], lock: Lock): readonly string[] {
 }
 
 async function withLocks<T>(
-  connections: Connections,
-  { caller, report }: Follower,
+  { connections, watch: { caller, report } }: Run,
   tables: readonly string[],
   lock: Lock,
   work: (writer: Writer) => Promise<T>,
@@ -273,7 +269,7 @@ async function withLocks<T>(
   const began = performance.now();
   for (let pause = DDL_LOCK_TIMEOUT_MS; ; pause = Math.min(2 * pause, MAX_DDL_BACKOFF_MS)) {
     const attempt = async (writer: Writer): Promise<T> => {
-      for (const sql of lockingSql(tables, lock)) await run(writer, sql);
+      for (const sql of lockingSql(tables, lock)) await send(writer, sql);
       return work(writer);
     };
     try {

@@ -62,7 +62,7 @@ export function verify(file: string): Verified {
       `select name from sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\'`,
     );
     if (!tables.includes(MODEL_TABLE)) throw new StartError(`${file} is not a database of this engine`);
-    refuse(file, 'is damaged', damageOf(database, 'integrity_check', 10));
+    refuse(file, 'is damaged', damageOf(database, 'integrity_check(10)'));
     const broken = column(database, 'select distinct "table" from pragma_foreign_key_check');
     refuse(file, 'has records that refer to none', broken);
     const counts = tables.map((name) => column(database, `select count(*) from ${sqliteDialect.quote(name)}`));
@@ -154,13 +154,6 @@ export function refuseInUse(file: string, how = '; stop the service first'): voi
   }
 }
 
-interface SchemaRow {
-  readonly type: string;
-  readonly name: string;
-  readonly tbl_name: string;
-  readonly sql: string | null;
-}
-
 const MAX_NAMED = 20;
 
 export const listed = (foreign: readonly string[]): string =>
@@ -175,11 +168,10 @@ function foreignObjects(database: Database.Database): readonly string[] {
     ...engineTables(sqliteDialect).keys(),
     ...[...Object.values(types), ...joins].flatMap(({ table, made }) => [table, ...Object.keys(made)]),
   ]);
-  const rows = database
-    .prepare<[], SchemaRow>('select type, name, tbl_name, sql from sqlite_schema order by type, name')
-    .all();
-  return rows.flatMap(({ type, name, tbl_name: table, sql }) => {
-    const isVirtual = /^create virtual/i.test(sql ?? '');
+  const schema = `select type, name, tbl_name, coalesce(sql, '') from sqlite_schema order by type, name`;
+  const rows = database.prepare<[], readonly string[]>(schema).raw().all();
+  return rows.flatMap(([type, name = '', table, sql = '']) => {
+    const isVirtual = /^create virtual/i.test(sql);
     if (type === 'trigger') return `trigger "${name}" of "${table}"`;
     if (type === 'view') return `view "${name}"`;
     // Only SQLite itself makes such names.
@@ -205,7 +197,7 @@ export function refuseUnusableFile(file: string): void {
       throw new StartError(
         `${file} is an SQLite database of something else (it has "${names[0]}" and none of this engine's tables); it was not touched`,
       );
-    const damage = size <= MAX_QUICK_CHECK_BYTES ? damageOf(database, 'quick_check', 3) : [];
+    const damage = size <= MAX_QUICK_CHECK_BYTES ? damageOf(database, 'quick_check(3)') : [];
     if (damage.length > 0)
       throw new StartError(
         `${file} is damaged (${damage.join('; ')}); it was not touched. Put a backup back: restore FILE`,
@@ -214,11 +206,7 @@ export function refuseUnusableFile(file: string): void {
 }
 
 /** `quick_check` does not compare indexes with their tables, and takes a sixth of the time. */
-const damageOf = (
-  database: Database.Database,
-  check: 'quick_check' | 'integrity_check',
-  most: number,
-): readonly string[] =>
-  column(database, `pragma ${check}(${most})`)
+const damageOf = (database: Database.Database, check: 'quick_check(3)' | 'integrity_check(10)'): readonly string[] =>
+  column(database, `pragma ${check}`)
     .filter((line) => line !== 'ok')
     .map((line) => line.replaceAll(/\s+/g, ' '));

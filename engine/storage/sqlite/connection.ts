@@ -15,6 +15,7 @@ import {
   type Row,
   type Snapshot,
   type Statement,
+  through,
   type Values,
   type Writer,
 } from '../driver.ts';
@@ -193,10 +194,7 @@ export function createTurnReader(connection: SqliteConnection, checkPlace: () =>
       return ask(...asked);
     };
   return {
-    all: within(connection.all),
-    get: within(connection.get),
-    value: within(connection.value),
-    column: within(connection.column),
+    ...through(within, connection),
     requirePlace,
     /** Ends the snapshot, so that later reads see new commits, and a checkpoint can copy the log. */
     refresh: end,
@@ -215,7 +213,7 @@ export function createTurnReader(connection: SqliteConnection, checkPlace: () =>
 export type OnPiece = (texts: readonly string[]) => void;
 
 /** Reads a list that an index serves, between requests, on its own connection. */
-export function openLightList(file: string, onPiece: OnPiece): Snapshot {
+export function openLightList(file: string, onPiece: OnPiece, onClose: () => void): Snapshot {
   const connection = connect(file, true);
   connection.command(BEGIN);
   let rows: IterableIterator<Row> | undefined;
@@ -247,6 +245,7 @@ export function openLightList(file: string, onPiece: OnPiece): Snapshot {
       isOpen = false;
       rows?.return?.();
       connection.close();
+      onClose();
     },
   };
 }

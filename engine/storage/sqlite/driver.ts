@@ -4,14 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
 import { codeOf, makeFolder, makeOwnerOnly } from '../../files.ts';
 import { reasonOf, StartError } from '../../problem.ts';
-import {
-  type Awaitable,
-  type Driver,
-  type DriverOptions,
-  type Snapshot,
-  type Statement,
-  UNLIMITED,
-} from '../driver.ts';
+import { type Driver, type DriverOptions, type Snapshot, type Statement, UNLIMITED } from '../driver.ts';
 import { refuseInUse } from './backup.ts';
 import {
   connect,
@@ -97,13 +90,9 @@ export function openSqlite(
     snapshot: (caller = NO_CLIENT, heavy = true) => {
       reader.requirePlace();
       if (heavy) return readers.snapshot(caller, holding(caller));
-      const list = openLightList(file, holding(caller));
+      const list: Snapshot = openLightList(file, holding(caller), () => lightLists.delete(list));
       lightLists.add(list);
-      const close = (): Awaitable<void> => {
-        lightLists.delete(list);
-        return list.close();
-      };
-      return { ...list, close };
+      return list;
     },
     close: async () => {
       readers.close();
