@@ -5,6 +5,7 @@ import type { Writable } from 'node:stream';
 import { type Client, type ClientBase, Connection, type PoolClient, Query } from 'pg';
 import { type Caller, CallerGone, onGone } from '../../edge/caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
+import { memoized } from '../../memo.ts';
 import { tooSlow } from '../../problem.ts';
 import { type BoundStatement, type OnRow, Overtaken, type Row, type Statement, type Values } from '../driver.ts';
 import { lateStatement, outcomeUnknown } from '../unavailable.ts';
@@ -218,13 +219,11 @@ function cancelStatement(client: Client): Promise<boolean> {
 
 type Parse = (text: string) => SqlValue;
 
-const toNumber: Parse = (text) => Number(text);
-
 /** Parsers by pg_type.oid; values of other types stay strings. */
 const PARSERS: ReadonlyMap<number, Parse> = new Map<number, Parse>([
-  [20, toNumber],
-  [21, toNumber],
-  [23, toNumber],
+  [20, Number],
+  [21, Number],
+  [23, Number],
   // PostgreSQL writes 1e-07, JavaScript 1e-7; equal numbers must be equal strings.
   [701, (text) => String(Number(text))],
 ]);
@@ -237,19 +236,12 @@ interface Compiled {
   columns: readonly Parse[] | undefined;
 }
 
-const compiled = new WeakMap<Statement, Compiled>();
-
-function compile(statement: Statement): Compiled {
-  const known = compiled.get(statement);
-  if (known) return known;
-  const text = numbered(statement.sql);
+const compile = memoized(({ sql }: Statement): Compiled => {
+  const text = numbered(sql);
   // A name must mean the same SQL in all instances that share a pooler.
   const hash = createHash('sha256').update(text).digest('base64url').slice(0, 22);
-  const name = text.length > MAX_PREPARED_CHARS ? '' : `s${hash}`;
-  const fresh = { text, name, columns: undefined };
-  compiled.set(statement, fresh);
-  return fresh;
-}
+  return { text, name: text.length > MAX_PREPARED_CHARS ? '' : `s${hash}`, columns: undefined };
+});
 
 interface ParsedNames {
   readonly parsedStatements: Readonly<Record<string, string>>;

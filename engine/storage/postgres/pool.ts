@@ -121,13 +121,8 @@ export function createConnections(
 const settingsOf = ({ statement, idle, lock }: TimeLimits, scope: 'session' | 'local'): string =>
   `set ${scope} statement_timeout = ${statement}; set ${scope} idle_in_transaction_session_timeout = ${idle}; set ${scope} lock_timeout = ${lock}`;
 
-interface SessionSetting {
-  readonly value: string;
-  readonly accepted?: RegExp;
-}
-
-/** Settings of each connection; they override server, database and role. */
-const SETTINGS: Readonly<Record<string, SessionSetting>> = {
+/** Settings of each connection; they override server, database and role. `accepted`: values that need no override. */
+const SETTINGS: Readonly<Record<string, { readonly value: string; readonly accepted?: RegExp }>> = {
   // Lower values print numbers with 15 digits.
   extra_float_digits: { value: '3', accepted: /^[123]$/ },
   DateStyle: { value: 'ISO, YMD', accepted: /^ISO\b/i },
