@@ -20,7 +20,6 @@ import {
   type ServerUsage,
   type Snapshot,
   type Statement,
-  through,
 } from './driver.ts';
 import { createSchemaGuard, type SchemaObserver } from './schema-guard.ts';
 import { createOutages, type Purpose } from './unavailable.ts';
@@ -133,6 +132,13 @@ const createObserved =
     else tell();
     return result;
   };
+
+const through = (around: Around, { all, get, value, column }: Reader): Reader => ({
+  all: around(all),
+  get: around(get),
+  value: around(value),
+  column: around(column),
+});
 
 /** Keeps the request's context while its work waits, to log slow statements with that request. */
 function inContext<S, T>({ onStatement }: Parts, work: (subject: S) => Awaitable<T>): (subject: S) => Awaitable<T> {

@@ -46,13 +46,6 @@ export type Around = <A extends readonly [statement: Statement, ...others: unkno
   ask: (...asked: A) => T,
 ) => (...asked: A) => T;
 
-export const through = (around: Around, { all, get, value, column }: Reader): Reader => ({
-  all: around(all),
-  get: around(get),
-  value: around(value),
-  column: around(column),
-});
-
 export interface Writer extends Reader {
   /** `identifier`: of an inserted row; `rows`: of RETURNING. */
   run(

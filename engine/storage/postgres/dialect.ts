@@ -1,7 +1,7 @@
 import knex from 'knex';
 import { FOLDINGS, joiningRanges, MANY_COMBINING_MARKS, MAX_COMBINING_MARKS } from '../../field-types/case-folding.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
-import { type Dialect, literal, type SingleWrites } from '../dialect.ts';
+import { type Dialect, literal } from '../dialect.ts';
 import { alterTable, OWN_CHECK, quote } from './alter.ts';
 import { singleWrites } from './single-writes.ts';
 import { CHEAP_PLAN_COST, MAX_SEQUENCE_STEPS } from './tuning.ts';
@@ -130,9 +130,7 @@ const CATALOGUE = `with own as (
     from own join pg_trigger on tgrelid = own.oid and not tgisinternal
   union all select distinct 'reader', "table", name, "column" from reader where name is not null`;
 
-let singleStatements: SingleWrites | undefined;
-
-export const postgresDialect: Dialect = {
+const dialect: Dialect = {
   name: 'postgres',
   // The revision is the transaction that wrote the row.
   revision: { sql: `select xmin::text from ${ENGINE_PREFIX}model`, inEachSnapshot: false, renew: [] },
@@ -183,7 +181,7 @@ export const postgresDialect: Dialect = {
   namesConstraints: true,
   openKeys: 'json',
   tableOptions: () => '',
-  alterTable: (alteration) => alterTable(alteration, postgresDialect),
+  alterTable: (alteration) => alterTable(alteration, dialect),
   // pg_column_size counts compressed bytes, as the index does.
   isLongEntry: (columns) =>
     `${columns.map((column) => `coalesce(pg_column_size(${column}), 0)`).join(' + ')} > ${MAX_ENTRY_BYTES}`,
@@ -213,8 +211,7 @@ export const postgresDialect: Dialect = {
   },
   deferred: (tables) => ({ begin: [dropForeignKeys(tables)], end: [ADD_FOREIGN_KEYS] }),
   locks: true,
-  get single() {
-    return (singleStatements ??= singleWrites(postgresDialect));
-  },
   lockOwnership: `select pg_advisory_xact_lock(hashtext('records ownership'), hashtext(current_schema()))`,
 };
+
+export const postgresDialect: Dialect = { ...dialect, single: singleWrites(dialect) };

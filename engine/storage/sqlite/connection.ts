@@ -15,7 +15,6 @@ import {
   type Row,
   type Snapshot,
   type Statement,
-  through,
   type Values,
   type Writer,
 } from '../driver.ts';
@@ -194,7 +193,10 @@ export function createTurnReader(connection: SqliteConnection, checkPlace: () =>
       return ask(...asked);
     };
   return {
-    ...through(within, connection),
+    all: within(connection.all),
+    get: within(connection.get),
+    value: within(connection.value),
+    column: within(connection.column),
     requirePlace,
     /** Ends the snapshot, so that later reads see new commits, and a checkpoint can copy the log. */
     refresh: end,

@@ -5,7 +5,7 @@
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { type Caller, CallerGone } from '../../edge/caller.ts';
 import { Problem } from '../../problem.ts';
-import { type Around, type Awaitable, type Statement, through, type Writer } from '../driver.ts';
+import type { Around, Awaitable, Statement, Writer } from '../driver.ts';
 import { lateStatement } from '../unavailable.ts';
 import { COMMIT, rollBack, ROLLBACK, type SqliteConnection } from './connection.ts';
 import { BUSY_RETRY_MS, BUSY_TIMEOUT_MS, MAX_GROUP_MS, MAX_GROUP_WRITES, WRITE_SLICE_MS } from './tuning.ts';
@@ -47,7 +47,8 @@ function createSlices(connection: SqliteConnection) {
         if (turn === undefined && performance.now() > sliceEnd) turn = pause();
         return turn === undefined ? run() : (turn.then(run) as ReturnType<typeof ask>);
       };
-    return { ...through(inTime, connection), run: inTime(connection.run) };
+    const { all, get, value, column, run } = connection;
+    return { all: inTime(all), get: inTime(get), value: inTime(value), column: inTime(column), run: inTime(run) };
   }
 
   return { pause, writerUntil, isSliceOver: (): boolean => performance.now() > sliceEnd };
