@@ -4,7 +4,7 @@ import type { JoinTable, RecordType, Reference } from '../../model/model.ts';
 import { can, relationsFor, type Rights } from '../../model/rights.ts';
 import { type Fault, faultyRequest, MAX_ERRORS, Problem } from '../../problem.ts';
 import { inTheWay } from './conflicts.ts';
-import { type RecordSet, storedValue, type WriteSession } from './session.ts';
+import { added, isIn, type RecordSet, storedValue, type WriteSession } from './session.ts';
 import { MAX_LISTED } from './tables.ts';
 
 export interface Below {
@@ -49,18 +49,6 @@ export interface Cascade {
   rows: number;
   /** `rows` without what is hidden. */
   affected: number;
-}
-
-export const isIn = (set: RecordSet, { table }: RecordType, identifier: Identifier): boolean =>
-  set.get(table)?.has(identifier) === true;
-
-/** Adds records to the set, and returns only new records, so that cycles end. */
-export function added(set: RecordSet, { table }: RecordType, found: readonly Identifier[]): readonly Identifier[] {
-  const known = set.get(table) ?? new Set<Identifier>();
-  set.set(table, known);
-  const fresh = found.filter((identifier) => !known.has(identifier));
-  for (const identifier of fresh) known.add(identifier);
-  return fresh;
 }
 
 const HIDDEN = 'Records that you may not read';

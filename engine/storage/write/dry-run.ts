@@ -14,9 +14,8 @@ import type { Reader, Statement } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type { EffectKind, WriteEffect, WrittenRecords } from '../store.ts';
 import { columnSql, columnTypeOf } from '../tables.ts';
-import { added } from './cascade.ts';
 import { boundTo, greatestOf, isNew, numberOf, type RowChange, type RowId, type WritePlan } from './plan.ts';
-import type { RecordSet, WriteSession } from './session.ts';
+import { added, type RecordSet, type WriteSession } from './session.ts';
 import { rowsJson } from './tables.ts';
 
 /** `view`: undefined if the answer shows no records. */

@@ -20,13 +20,14 @@ import { can } from '../../model/rights.ts';
 import { faultyRequest, type Problem } from '../../problem.ts';
 import { type Column, columnOf, encode, foldedText, heldOperand, stampValues, withFolded } from '../columns.ts';
 import type { Row } from '../driver.ts';
-import { type Cascade, type Deletion, isIn, type Refusal, tooManyRows, type Unlinked, walkCascade } from './cascade.ts';
+import { type Cascade, type Deletion, type Refusal, tooManyRows, type Unlinked, walkCascade } from './cascade.ts';
 import { findHolder, indexedAs, inTheWay, refuseConflicts } from './conflicts.ts';
 import { checkLinks, openKeysOf, stampChanged } from './resolve.ts';
 import {
   finalValue,
   goneAt,
   idOf,
+  isIn,
   isNode,
   isReplaced,
   keptNodes,
@@ -248,6 +249,8 @@ function refuseNamed(session: WriteSession, node: Node, how: string): void {
     refuse(session, 'invalid-reference', pointer, 'deleted', message);
 }
 
+const NO_CASCADE: Cascade = { levels: [], unlinked: [], pairs: [], rows: 0, affected: 0 };
+
 async function walkDeletions(
   session: WriteSession,
   released: readonly Released[],
@@ -265,6 +268,7 @@ async function walkDeletions(
       owned ? [{ type, identifiers, pointer }] : [],
     ),
   ];
+  if (deletions.length === 0) return NO_CASCADE;
   return walkCascade(session, deletions, writeRows - rows.length, refusal);
 }
 

@@ -72,7 +72,20 @@ export interface Claim {
   readonly order: number;
 }
 
+/** Identifiers by table. */
 export type RecordSet = Map<string, Set<Identifier>>;
+
+export const isIn = (set: RecordSet, { table }: RecordType, identifier: Identifier): boolean =>
+  set.get(table)?.has(identifier) === true;
+
+/** Adds records to the set, and returns only new records, so that cycles end. */
+export function added(set: RecordSet, { table }: RecordType, found: readonly Identifier[]): readonly Identifier[] {
+  const known = set.get(table) ?? new Set<Identifier>();
+  set.set(table, known);
+  const fresh = found.filter((identifier) => !known.has(identifier));
+  for (const identifier of fresh) known.add(identifier);
+  return fresh;
+}
 
 /** Children that a set omits: deleted if they are owned, else unlinked. */
 export interface Released {
