@@ -83,7 +83,8 @@ const named: IdentifierKind = {
 
 function sampleText(shape: Shape, seed: number): string {
   const { examples, constraints } = shape;
-  if (constraints['pattern'] === undefined) return String(examples[seed] ?? string.good(shape, seed));
+  if (constraints['pattern'] === undefined)
+    return String(examples[seed] ?? string.good(shape, seed)).replaceAll(' ', '-');
   return String(examples[seed] ?? varied(String(pick(examples, seed)), seed));
 }
 

@@ -23,6 +23,8 @@ const LAST = {
   maximum: Number.MAX_SAFE_INTEGER,
   [EXPECTED]: 'an identifier: an integer from 1 to 2^53-1',
 };
+const areNumbers = ({ types }: Model): boolean =>
+  [...types.values()].every(({ identifier }) => identifier.kind.isCounted);
 const TEXT = { type: 'string', [EXPECTED]: 'a string' };
 const COUNT = { type: 'integer', minimum: 0, [EXPECTED]: 'an integer from 0' };
 const TIME = {
@@ -58,7 +60,7 @@ export function createLineValidator(model: Model, isUnchecked = false): LineVali
   const pairOf = memoized(({ left, right }: JoinTable) =>
     compile(closed({ pair: NAME, left: identifierSchema(left.type), right: identifierSchema(right.type) })),
   );
-  const seedOf = memoized((type: RecordType) => compile(closed({ seed: NAME, identifier: identifierSchema(type) })));
+  const seed = compile(closed({ seed: NAME, identifier: LAST }));
   const sequence = compile(closed({ sequence: NAME, last: LAST }));
   const keyLine = compile(
     closed({
@@ -67,14 +69,16 @@ export function createLineValidator(model: Model, isUnchecked = false): LineVali
       hash: TEXT,
       created: TIME,
       status: COUNT,
-      identifiers: { type: 'array', items: { type: ['integer', 'string'] }, [EXPECTED]: 'an array of identifiers' },
+      identifiers: areNumbers(model)
+        ? { type: 'array', items: COUNT, [EXPECTED]: 'an array of integers' }
+        : { type: 'array', items: { type: ['integer', 'string'] }, [EXPECTED]: 'an array of identifiers' },
     }),
   );
   const types = new Map([...model.types].map(([name, type]) => [name, () => recordOf(type)]));
   const kinds: Readonly<Record<string, ReadonlyMap<string, () => LineValidator>>> = {
     type: types,
     pair: new Map(model.joinTables.map((table) => [table.exportName, () => pairOf(table)])),
-    seed: new Map([...model.types].map(([name, type]) => [name, () => seedOf(type)])),
+    seed: new Map([...types.keys()].map((name) => [name, () => seed])),
     sequence: new Map([...types.keys()].map((name) => [name, () => sequence])),
   };
 

@@ -1,6 +1,9 @@
 /** Plans and inserts the seed records not inserted yet. */
+import { hash } from 'node:crypto';
 import { isObject, type JsonObject } from '../../json/json.ts';
+import { type Identifier, identifierOf, identifierSql } from '../../model/identifier.ts';
 import {
+  identifierIn,
   type Model,
   newItems,
   type RecordType,
@@ -19,15 +22,24 @@ import { createWrites } from '../write/writes.ts';
 import { rowsWhere, type TypeChange, valueAfter } from './diff.ts';
 import { createStep, type MigrationStep, type StepCheck } from './steps.ts';
 
+/** By type, the numbers that stand for its seeds in the database. */
 export type Seeded = ReadonlyMap<string, ReadonlySet<number>>;
 
 export async function readSeeded(reader: Reader): Promise<Seeded> {
   const byType = Map.groupBy(await reader.all(METADATA.seeds, []), ([, type]) => String(type));
-  return new Map([...byType].map(([type, all]) => [type, new Set(all.map(([identifier]) => Number(identifier)))]));
+  return new Map([...byType].map(([type, all]) => [type, new Set(all.map(([number]) => Number(number)))]));
 }
 
-const pendingSeeds = ({ seed, identifier }: RecordType, done: ReadonlySet<number> | undefined): readonly JsonObject[] =>
-  seed.filter((body) => !done?.has(Number(body[identifier.name])));
+/** Of a seed, which `check` has found valid. */
+const identifierOfSeed = ({ identifier }: RecordType, seed: JsonObject): Identifier =>
+  identifierOf(identifier, seed[identifier.name]) ?? 0;
+
+/** The identifier, or 52 bits of the digest of a text. */
+const numberOfSeed = (identifier: Identifier): number =>
+  typeof identifier === 'number' ? identifier : Number.parseInt(hash('sha256', identifier, 'hex').slice(0, 13), 16);
+
+const pendingSeeds = (type: RecordType, done: ReadonlySet<number> | undefined): readonly JsonObject[] =>
+  type.seed.filter((body) => !done?.has(numberOfSeed(identifierOfSeed(type, body))));
 
 const SHOWN = 10;
 
@@ -61,14 +73,13 @@ export function seedSteps(
 interface Mention {
   readonly type: RecordType;
   readonly item: JsonObject;
-  readonly identifier: number | undefined;
-  readonly seed: number;
+  readonly identifier: Identifier | undefined;
+  readonly seed: Identifier;
   readonly isLink: boolean;
 }
 
-function mentionOf(type: RecordType, item: JsonObject, seed?: number): Mention {
-  const found = item[type.identifier.name];
-  const identifier = typeof found === 'number' ? found : undefined;
+function mentionOf(type: RecordType, item: JsonObject, seed?: Identifier): Mention {
+  const identifier = identifierOf(type.identifier, item[type.identifier.name]);
   const isLink = seed !== undefined && identifier !== undefined;
   return { type, item, identifier, seed: seed ?? identifier ?? 0, isLink };
 }
@@ -91,20 +102,20 @@ function checksOf(
   pending: readonly Mention[],
   dialect: Dialect,
 ): readonly StepCheck[] {
-  const { quote } = dialect;
+  const { quote, literal } = dialect;
   const [links, made] = [mentions.filter(({ isLink }) => isLink), mentions.filter(({ isLink }) => !isLink)];
   const change = changes.get(type);
   const { table = '', identifier: column = '' } = change?.before ?? {};
   const checks: StepCheck[] = [];
-  const refuse = (says: string, same: readonly (readonly [condition: string, seed: number])[]): void => {
+  const refuse = (says: string, same: readonly (readonly [condition: string, seed: Identifier])[]): void => {
     if (!change || same.length === 0) return;
     const condition = anyOf(same.map(([one]) => one));
-    const seed = `case ${same.map(([one, of]) => `when ${one} then ${of}`).join(' ')} end`;
+    const seed = `case ${same.map(([one, of]) => `when ${one} then ${literal(of)}`).join(' ')} end`;
     checks.push({ ...rowsWhere(change, condition, seed), effect: 'fail', says, takesKeysOf: change.before.table });
   };
   refuse(
     'a seed record has the identifier of this record; give the seed record another one',
-    made.flatMap(({ identifier, seed }) => (identifier ? [[`${quote(column)} = ${identifier}`, seed]] : [])),
+    made.flatMap(({ identifier, seed }) => (identifier ? [[`${quote(column)} = ${literal(identifier)}`, seed]] : [])),
   );
   for (const { members } of change ? uniqueIndexes(type) : [])
     refuse(
@@ -116,7 +127,9 @@ function checksOf(
     );
   const coming = new Set(pending.flatMap((one) => (one.type === type ? one.seed : [])));
   const linked = new Map(links.map(({ identifier = 0, seed }) => [identifier, seed]));
-  const wanted = [...linked].flatMap(([one, seed]) => (coming.has(one) ? [] : `(${one}, ${seed})`));
+  const wanted = [...linked].flatMap(([one, seed]) =>
+    coming.has(one) ? [] : `(${valueSql(type, one, dialect)}, ${literal(seed)})`,
+  );
   if (wanted.length > 0) {
     const unknown = `where not exists (select 1 from ${quote(table)} where ${quote(column)} = wanted.column1)`;
     const sql = `select column1 as identifier, column2 as value from (values ${wanted.join(', ')}) as wanted ${change ? unknown : ''}`;
@@ -124,6 +137,10 @@ function checksOf(
   }
   return checks;
 }
+
+/** Values of a VALUES clause have no type of their own. */
+const valueSql = ({ identifier }: RecordType, value: Identifier, { name, literal }: Dialect): string =>
+  identifier.kind.isCounted ? literal(value) : `cast(${literal(value)} as ${identifierSql(identifier, name)})`;
 
 /** Balances the tree: SQLite limits expression depth to 1,000. */
 function anyOf(conditions: readonly string[]): string {
@@ -143,8 +160,8 @@ function sameValues(
     const value = valueAfter(change, member);
     const given = item[member.name];
     if ('link' in member) {
-      const identifier = isObject(given) ? given[member.target.identifier.name] : undefined;
-      return value && typeof identifier === 'number' ? `${value} = ${identifier}` : [];
+      const identifier = isObject(given) ? identifierIn(given, member.target) : undefined;
+      return value && identifier !== undefined ? `${value} = ${literal(identifier)}` : [];
     }
     const encoded = given === undefined ? encodedDefault(member, name) : encode(member, name, given);
     return value && encoded !== null ? `${value} = ${literal(heldOperand(member, name, encoded))}` : [];
@@ -158,7 +175,7 @@ export async function insertSeeds(model: Model, writer: Writer, driver: Driver, 
   const seeded = await readSeeded(writer);
   for (const type of referredFirst(model.types.values())) {
     const bodies = pendingSeeds(type, seeded.get(type.name));
-    const identifiers = bodies.map((body) => Number(body[type.identifier.name]));
+    const identifiers = bodies.map((body) => identifierOfSeed(type, body));
     if (bodies.length === 0) continue;
     try {
       await insert(writer, { type, items: newItems(bodies) });
@@ -166,11 +183,11 @@ export async function insertSeeds(model: Model, writer: Writer, driver: Driver, 
       const isOfSeeds = error instanceof Problem && error.status < 500;
       throw isOfSeeds ? new SeedRefused(reasonsOf(error, type, identifiers)) : error;
     }
-    for (const identifier of identifiers) await writer.run(METADATA.addSeed, [identifier, type.name]);
+    for (const identifier of identifiers) await writer.run(METADATA.addSeed, [numberOfSeed(identifier), type.name]);
   }
 }
 
-function reasonsOf({ errors, message }: Problem, { name }: RecordType, identifiers: readonly number[]): string {
+function reasonsOf({ errors, message }: Problem, { name }: RecordType, identifiers: readonly Identifier[]): string {
   const reasons = (errors.length > 0 ? errors : [{ message }]).map((fault) => {
     const [, index] = /^\/(\d+)/.exec('pointer' in fault ? fault.pointer : '') ?? [];
     const who =

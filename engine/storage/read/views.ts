@@ -262,19 +262,25 @@ export function createFindViewRows(dialect: Dialect) {
     const found = Map.groupBy(await reader.all(statement, [JSON.stringify(identifiers)]), ([path]) => Number(path));
     if ([...found.values()].some(({ length }) => length > most)) return undefined;
     return pathsOf(view).flatMap(({ type }, path) =>
-      (found.get(path) ?? []).map(([, identifier]) => ({ type: wholeOf(type), identifier: identifier as Identifier })),
+      (found.get(path) ?? []).map(([, number, text]) => {
+        return { type: wholeOf(type), identifier: (number ?? text) as Identifier };
+      }),
     );
   };
 }
 
-/** Returns pairs: index in `pathsOf`, identifier. Bound: JSON array of identifiers. */
+/** Returns the index in `pathsOf` and the identifier, in columns of their own if it may be a text. Bound: JSON array of identifiers. */
 function viewRowsStatement(view: View, dialect: Dialect): Statement {
   const { quote } = dialect;
   const { table, identifier } = view.type;
   const asked = `${ROOT_ALIAS}.${quote(identifier.column)} = asked$.id$`;
   const root = { tables: ['asked$', `${quote(table)} as ${ROOT_ALIAS}`], conditions: [asked] };
-  const selects = pathsOf(view).map(({ relations, type }, path) => {
-    const row = `${path} as path$, d${relations.length - 1}$.${quote(type.identifier.column)}`;
+  const paths = pathsOf(view);
+  const areNumbers = paths.every(({ type }) => type.identifier.kind.isCounted);
+  const selects = paths.map(({ relations, type: { identifier: own } }, path) => {
+    const id = `d${relations.length - 1}$.${quote(own.column)}`;
+    const both = own.kind.isCounted ? [id, 'cast(null as text)'] : ['cast(null as bigint)', `cast(${id} as text)`];
+    const row = [`${path} as path$`, ...(areNumbers ? [id] : both)].join(', ');
     const rows = pathRows(relations, root, dialect);
     return `select * from (select ${row} from ${rows} limit ${MAX_SHOWN_ROWS * MAX_LOCKED_RECORDS + 1}) as p${path}$`;
   });

@@ -3,6 +3,7 @@ import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import type { JsonObject } from '../../json/json.ts';
+import type { Identifier } from '../../model/identifier.ts';
 import { type Field, type JoinTable, type Model, type RecordType, referredFirst } from '../../model/model.ts';
 import { type Fault, reasonOf, StartError } from '../../problem.ts';
 import { type Column, columnsOf, readSql } from '../columns.ts';
@@ -20,17 +21,17 @@ export interface Head {
 
 export interface RecordLine {
   readonly type: string;
-  readonly identifier: number;
+  readonly identifier: Identifier;
   readonly fields: JsonObject;
   readonly texts: ReadonlyMap<string, string>;
-  readonly references: Readonly<Record<string, number | null>>;
+  readonly references: Readonly<Record<string, Identifier | null>>;
   readonly open?: string;
 }
 
 export interface PairLine {
   readonly pair: string;
-  readonly left: number;
-  readonly right: number;
+  readonly left: Identifier;
+  readonly right: Identifier;
 }
 
 export interface SequenceLine {
@@ -38,7 +39,7 @@ export interface SequenceLine {
   readonly last: number;
 }
 
-/** A seed inserted once, even if deleted since. */
+/** A seed inserted once, even if deleted since, by the number that stands for it. */
 interface SeedLine {
   readonly seed: string;
   readonly identifier: number;
@@ -52,7 +53,7 @@ export interface KeyLine {
   /** In UTC, with milliseconds. */
   readonly created: string;
   readonly status: number;
-  readonly identifiers: readonly number[];
+  readonly identifiers: readonly Identifier[];
 }
 
 export type Line = RecordLine | PairLine | SequenceLine | SeedLine | KeyLine;
@@ -90,7 +91,9 @@ async function* records(reader: Reader, type: RecordType, dialect: Dialect): Asy
   const columns = columnsOf(type, dialect.name, () => undefined);
   const others = columns.map((column) => readSql(column, dialect.name, dialect.quote));
   const text = recordText(type, columns, dialect.name);
-  for await (const row of rowsOf(reader, type.table, [type.identifier.column], others, dialect)) yield text(row);
+  const before = startOf([type]);
+  for await (const row of rowsOf(reader, type.table, [type.identifier.column], others, dialect, before))
+    yield text(row);
 }
 
 function recordText(type: RecordType, columns: readonly Column[], dialect: DialectName): (row: Row) => string {
@@ -103,10 +106,11 @@ function recordText(type: RecordType, columns: readonly Column[], dialect: Diale
     return (row: Row) => texts.map((text) => text(row)).join(',');
   };
   const fields = members(({ field }) => field && [field.name, fieldText(field, dialect)]);
-  const references = members(({ reference }) => reference && [reference.exportName, String]);
+  const references = members(({ reference }) => reference && [reference.exportName, JSON.stringify]);
   const open = (row: Row): string => (type.open ? `,"open":${JSON.stringify(row.at(-1))}` : '');
   const head = `{"type":${JSON.stringify(type.name)},"identifier":`;
-  return (row) => `${head}${String(row[0])},"fields":{${fields(row)}},"references":{${references(row)}}${open(row)}}`;
+  return (row) =>
+    `${head}${JSON.stringify(row[0])},"fields":{${fields(row)}},"references":{${references(row)}}${open(row)}}`;
 }
 
 function fieldText({ type }: Field, dialect: DialectName): (value: SqlValue) => string {
@@ -117,34 +121,41 @@ function fieldText({ type }: Field, dialect: DialectName): (value: SqlValue) => 
 
 async function* pairs(reader: Reader, table: JoinTable, dialect: Dialect): AsyncGenerator<string> {
   const { name, exportName, left, right } = table;
-  for await (const [one, other] of rowsOf(reader, name, [left.column, right.column], [], dialect))
-    yield JSON.stringify({ pair: exportName, left: Number(one), right: Number(other) });
+  const before = startOf([left.type, right.type]);
+  for await (const [one, other] of rowsOf(reader, name, [left.column, right.column], [], dialect, before))
+    yield JSON.stringify({ pair: exportName, left: one, right: other });
 }
 
 async function* keyLines(reader: Reader, dialect: Dialect): AsyncGenerator<string> {
   const others = ['hash', 'created', 'status', 'identifiers'];
-  for await (const row of rowsOf(reader, IDEMPOTENCY_TABLE, ['identity', 'key'], others, dialect, '')) {
+  for await (const row of rowsOf(reader, IDEMPOTENCY_TABLE, ['identity', 'key'], others, dialect, ['', ''])) {
     const [identity, key, hash, created, status, identifiers] = row.map(String);
     const line = { key, identity, hash, created, status: Number(status) };
     yield `${JSON.stringify(line).slice(0, -1)},"identifiers":${identifiers}}`;
   }
 }
 
-/** `keys`: columns of positive integers, or of strings; `others`: SQL of the values after them; `before`: every key. */
+/** Numbers are positive; no uuid comes before all others. */
+const startOf = (types: readonly RecordType[]): Values | undefined =>
+  types.every(({ identifier }) => identifier.kind.isCounted) ? types.map(() => 0) : undefined;
+
+/** `others`: SQL of the values after the keys; `before`: keys before every row, if there are such. */
 async function* rowsOf(
   reader: Reader,
   table: string,
   keys: readonly string[],
   others: readonly string[],
   { quote }: Dialect,
-  before: SqlValue = 0,
+  before: Values | undefined,
 ): AsyncGenerator<Row> {
   const key = keys.map(quote).join(', ');
   const beyond = `(${key}) > (${keys.map(() => '?').join(', ')})`;
-  const sql = `select ${[key, ...others].join(', ')} from ${quote(table)} where ${beyond} order by ${key} limit ${PAGE_ROWS}`;
-  const statement = { sql };
-  for (let from: Values = keys.map(() => before); ;) {
-    const rows = await reader.all(statement, from);
+  const page = (where: string) => ({
+    sql: `select ${[key, ...others].join(', ')} from ${quote(table)}${where} order by ${key} limit ${PAGE_ROWS}`,
+  });
+  const next = page(` where ${beyond}`);
+  for (let from = before; ;) {
+    const rows = await (from ? reader.all(next, from) : reader.all(page(''), []));
     yield* rows;
     const last = rows.at(-1);
     if (rows.length < PAGE_ROWS || !last) return;
@@ -155,6 +166,7 @@ async function* rowsOf(
 async function otherLines(reader: Reader, types: readonly RecordType[], dialect: Dialect): Promise<readonly Line[]> {
   const lines: Line[] = [];
   for (const { name, table, identifier } of types) {
+    if (!identifier.kind.isCounted) continue;
     const last = Number(await reader.value({ sql: dialect.sequence.read(table, identifier.column) }, []));
     if (last > 0) lines.push({ sequence: name, last });
   }

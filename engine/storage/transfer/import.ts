@@ -2,7 +2,14 @@
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep } from '../../json/json.ts';
 import { memoized } from '../../memo.ts';
-import { type Field, type Model, type RecordType, type Relation, uniqueIndexes } from '../../model/model.ts';
+import {
+  type Field,
+  type JoinTable,
+  type Model,
+  type RecordType,
+  type Relation,
+  uniqueIndexes,
+} from '../../model/model.ts';
 import { type Fault, Problem, StartError } from '../../problem.ts';
 import {
   type Column,
@@ -17,7 +24,7 @@ import {
 import type { Dialect } from '../dialect.ts';
 import { type Awaitable, ConstraintError, type Driver, type Statement, type Values, type Writer } from '../driver.ts';
 import { rowsInCircles } from '../migrate/diff.ts';
-import { columnSql, IDEMPOTENCY_TABLE, METADATA, tablesOf } from '../tables.ts';
+import { columnSql, columnTypeOf, IDEMPOTENCY_TABLE, METADATA, tablesOf } from '../tables.ts';
 import { findHolder } from '../write/conflicts.ts';
 import { createTables, rowsJson, type WriteTable } from '../write/tables.ts';
 import {
@@ -101,6 +108,7 @@ async function requireEmpty({ model, dialect, writer }: Import): Promise<void> {
 /** `sequences`: the last identifiers that the file names. */
 async function moveSequences({ model, dialect, writer }: Import, sequences: ReadonlyMap<string, number>) {
   for (const { name, table, identifier } of model.types.values()) {
+    if (!identifier.kind.isCounted) continue;
     const newest = `select max(${dialect.quote(identifier.column)}) from ${dialect.quote(table)}`;
     const last = Math.max(sequences.get(name) ?? 0, Number((await writer.value({ sql: newest }, [])) ?? 0));
     if (last > 0) for (const sql of dialect.sequence.move(table, identifier.column)) await writer.run({ sql }, [last]);
@@ -246,7 +254,9 @@ function createRows(model: Model, dialect: Dialect, writer: Writer) {
   const { quote } = dialect;
   const tables = createTables(dialect, () => model);
   const time = new Date();
-  const integer = (name: string): BulkColumn => ({ name, type: dialect.integer });
+  const keyColumn = ({ column, type }: JoinTable['left']): BulkColumn => {
+    return { name: column, type: columnTypeOf(type, dialect) };
+  };
 
   function createTarget(table: string, columns: readonly BulkColumn[], conflict: Target['conflict']): Target {
     const names = columns.map(({ name }) => quote(name));
@@ -266,13 +276,13 @@ function createRows(model: Model, dialect: Dialect, writer: Writer) {
   const pairs = new Map(
     model.joinTables.map(({ name, exportName, left, right }) => [
       exportName,
-      createTarget(name, [integer(left.column), integer(right.column)], twice('pair')),
+      createTarget(name, [left, right].map(keyColumn), twice('pair')),
     ]),
   );
   const recordsOf = memoized((type: RecordType) => {
     const columns = columnsOf(type, dialect.name);
     const bulk = columns.map((column) => ({ name: column.name, type: columnSql(column, dialect) }));
-    const target = createTarget(type.table, [integer(type.identifier.column), ...bulk], (values) =>
+    const target = createTarget(type.table, [keyColumn({ type, column: type.identifier.column }), ...bulk], (values) =>
       conflictOf(tables.of(type), values, dialect, writer),
     );
     return { target, columns };

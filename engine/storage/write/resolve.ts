@@ -191,6 +191,11 @@ async function targetOf(
   if (identifier === undefined) return make(session, target, undefined, pointer, { isOwnChild, isLost });
   const node = session.given.get(target)?.get(identifier) ?? (await touch(session, target, identifier, pointer));
   if (given === undefined || isLost) return node;
+  // Clients that make identifiers name new records too.
+  if (node.isLost && target.identifier.by === 'client' && canWriteThrough(session.rights, relation)) {
+    session.existing.get(target)?.delete(given);
+    return make(session, target, given, pointer, { isOwnChild });
+  }
   const at = identifierAt(target, pointer);
   if (node.isLost) refuse(session, 'invalid-reference', at, 'not-found', `There is no ${target.name} ${identifier}`);
   else if (node.stored) noteNamed(session, node, at);
@@ -423,6 +428,10 @@ function checkBody(session: WriteSession): void {
 /** Checks the required keys of new owned to-one children: the validator cannot know whether they exist. */
 function requireComplete(session: WriteSession, node: Node, refused: ReadonlySet<string>): void {
   const { type, table } = node;
+  const demand = (key: string): void => {
+    const pointer = `${node.pointer}/${escapeStep(key)}`;
+    if (!refused.has(pointer)) refuse(session, 'invalid-body', pointer, 'required', `"${key}" is required`);
+  };
   for (const { name, key } of table.needed) {
     if (isInBody(node, name)) continue;
     const relation = type.relations.get(key);
@@ -431,9 +440,9 @@ function requireComplete(session: WriteSession, node: Node, refused: ReadonlySet
       return refuse(session, 'forbidden', node.pointer, 'forbidden', message);
     }
     if (session.faults.length > 0 && !node.isOwnChild) return undefined;
-    const pointer = `${node.pointer}/${escapeStep(key)}`;
-    if (!refused.has(pointer)) refuse(session, 'invalid-body', pointer, 'required', `"${key}" is required`);
+    demand(key);
   }
+  if (type.identifier.by === 'client' && node.identifier === undefined) demand(type.identifier.name);
   return undefined;
 }
 
