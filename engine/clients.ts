@@ -1,20 +1,24 @@
 /** The clients of a model: their rights, and the routes and services that these give them. */
 import type { IncomingMessage } from 'node:http';
-import type { Access } from './access/access.ts';
+import type { Access, Identity } from './access/access.ts';
+import type { Role, Roles } from './access/roles.ts';
+import { createBinder, type OnMissing } from './access/rules.ts';
 import { dialectRoutes } from './http/dialects/dialect.ts';
 import type { Service } from './http/exchange.ts';
-import { API_ROOT, createRoutes, type RoutesByRoot } from './http/routes.ts';
+import { API_ROOT, BINDINGS, createRoutes, type RoutesByRoot } from './http/routes.ts';
 import { createCache, memoized } from './memo.ts';
 import type { Model, RecordType } from './model/model.ts';
 import { ALL_RIGHTS, type Granted, type Rights, rightsOf, seenModel } from './model/rights.ts';
 import { createQueryResolver } from './query/resolve.ts';
 import type { Settings } from './settings/settings.ts';
+import { Problem } from './problem.ts';
 import { unavailable } from './storage/unavailable.ts';
 
 export interface Client {
   readonly rights: Rights;
   /** null without tokens. */
   readonly tokenName: string | null;
+  readonly role: string | null;
   readonly model: Model;
   /** The types and operations visible to the client; one object for all clients with equal rights. */
   seen(): Model;
@@ -26,18 +30,31 @@ export interface Clients {
   /** Throws `unauthorized`. */
   of(request: IncomingMessage): Client;
   granted(granted: Granted, name: string): Client;
+  /** Throws `forbidden` if it has no role that exists. */
+  identified(identity: Identity): Client;
   readonly unrestricted: Client;
 }
 
 /** Settings, storage and validators that all services share. */
 export interface ServiceParts extends Pick<Service, 'store'> {
   readonly access: Access | undefined;
+  readonly roles: Roles;
+  readonly onMissing: OnMissing;
   readonly validatorsFor: (model: Model) => (type: RecordType) => Service['validators'];
   readonly settings: Omit<Settings, 'host' | 'port' | 'workers' | 'shutdownTimeout'>;
 }
 
+/** Identities with the services made for them. */
+const MOST_CLIENTS = 1000;
+
 /** Cached models, with their documents. */
 const MOST_KEPT = 16;
+
+/** The operations that a client may use, by type. */
+const offered = ({ types }: Model): Readonly<Record<string, readonly string[]>> =>
+  Object.fromEntries(
+    [...types].flatMap(([name, { operations }]) => (operations.size === 0 ? [] : [[name, [...operations]] as const])),
+  );
 
 /** The clients of the model that is served at the time. After `close`, `current` throws a Problem. */
 export function createClients(served: { readonly model: Model }, parts: ServiceParts) {
@@ -54,12 +71,18 @@ export function createClients(served: { readonly model: Model }, parts: ServiceP
   };
 }
 
-function clientsOfModel(model: Model, { access, validatorsFor, settings, store }: ServiceParts): Clients {
+function clientsOfModel(model: Model, parts: ServiceParts): Clients {
+  const { access, validatorsFor, settings, store, roles, onMissing } = parts;
   const validatorsOf = validatorsFor(model);
   const models = createCache<Model>(MOST_KEPT);
   const queriesOf = createQueryResolver(settings);
   const types = new Map([...model.types.values()].map((type) => [type.path, type]));
-  const clientWith = (rights: Rights, tokenName: string | null): Client => {
+  const clientWith = (
+    rights: Rights,
+    tokenName: string | null,
+    identity = tokenName ?? '',
+    role: string | null = null,
+  ): Client => {
     let made: Model | undefined;
     const seen = (): Model => (made ??= models(rights.names, () => seenModel(model, rights)));
     const seenAs = ({ name }: RecordType): RecordType => {
@@ -71,6 +94,7 @@ function clientsOfModel(model: Model, { access, validatorsFor, settings, store }
       type,
       rights,
       author: tokenName,
+      identity,
       path: API_ROOT + encodeURIComponent(type.path),
       store,
       limits: settings,
@@ -79,26 +103,36 @@ function clientsOfModel(model: Model, { access, validatorsFor, settings, store }
       seen: seenAs(type),
       validators: validatorsOf(type),
     }));
+    const about = (): string => JSON.stringify({ name: tokenName, role, types: offered(seen()) });
     return {
       rights,
       tokenName,
+      role,
       model,
       seen,
       serviceOf,
       routes: [
-        createRoutes(API_ROOT, types, rights, serviceOf),
+        createRoutes(API_ROOT, types, rights, serviceOf, BINDINGS, about),
         ...settings.dialects.map((name) => dialectRoutes(name, types, rights, serviceOf, queriesOf)),
       ],
     };
   };
   const granted = memoized((given: Granted, name: string) => clientWith(rightsOf(model, given), name));
   const unrestricted = clientWith(ALL_RIGHTS, null);
+  const binderOf = memoized((role: Role) => createBinder(role, model, onMissing));
+  const ofRole = createCache<Client>(MOST_CLIENTS);
+  const identified = (identity: Identity): Client => {
+    const { name, key, claims, granted: rights } = identity;
+    const role = roles.get(identity.role ?? '');
+    if (rights) return granted(rights, name ?? '');
+    if (role === undefined) throw new Problem('forbidden', 'Your account has no role that this service knows');
+    const bound = binderOf(role)(claims);
+    return ofRole(`${bound.key}${key}`, () => clientWith(bound, name, key, role.name));
+  };
   return {
-    of: (request) => {
-      const grant = access?.grantOf(request);
-      return grant === undefined ? unrestricted : granted(grant, grant.name);
-    },
+    of: (request) => (access === undefined ? unrestricted : identified(access.identityOf(request))),
     granted,
+    identified,
     unrestricted,
   };
 }

@@ -86,6 +86,15 @@ export const severities = {
   'broken-default': 'error',
   'unknown-variant': 'error',
   'variant-omits-required': 'error',
+  // Roles
+  'unknown-role': 'error',
+  'duplicate-role': 'error',
+  'include-conflict': 'error',
+  'bad-condition': 'error',
+  'bad-scope': 'error',
+  'bad-set': 'error',
+  'create-without-required': 'error',
+  'not-supported': 'error',
   // Seeds
   'seed-identifier': 'error',
   'duplicate-seed': 'error',

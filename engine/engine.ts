@@ -1,6 +1,8 @@
 /** Starts the engine: read, check, resolve, plan, apply, compile, mount. */
 import type { IncomingMessage } from 'node:http';
-import { isGuarded, openAccess, type Reports } from './access/access.ts';
+import { type Identify, isGuarded, openAccess, type Reports } from './access/access.ts';
+import { checkRoles } from './access/checks.ts';
+import { isOfRole } from './access/tokens.ts';
 import { type Clients, createClients } from './clients.ts';
 import { Budget, createSlowReaders } from './edge/budget.ts';
 import { checkSchema } from './validation/check-schema.ts';
@@ -49,6 +51,8 @@ export type EngineSettings = Omit<Settings, 'host' | 'port' | 'workers' | 'shutd
   /** Tests set it; default: the database's clock. */
   readonly clock?: Clock | undefined;
   readonly waits?: boolean | undefined;
+  /** Names the client of a request; after undefined, its own credentials count. */
+  readonly identify?: Identify | undefined;
 };
 
 export async function startEngine(settings: EngineSettings): Promise<Engine> {
@@ -58,7 +62,11 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   const budget = new Budget(settings.memoryLimit);
   // Loads the library on demand: a start saves 30 ms.
   const metrics = settings.metrics ? (await import('./metrics.ts')).createMetrics() : undefined;
-  const access = isGuarded(settings) ? openAccess(settings, reportsTo(log, schema.model)) : undefined;
+  const { roles, diagnostics: roleFaults } = checkRoles(settings.accessDirectory, schema.model, schema.validatorsOf);
+  if (roles === undefined) throw new StartError(formatDiagnostics(roleFaults));
+  const access = isGuarded(settings)
+    ? openAccess(settings, new Set(roles.keys()), undefined, reportsTo(log, schema.model))
+    : undefined;
   const addressOf = createAddressOf(settings.trustedProxies);
   const nameOf = (request: IncomingMessage): string | undefined => access?.nameOf(request);
   const { onStatement, watch } = createObservers(settings, { log, metrics, addressOf, nameOf });
@@ -81,7 +89,14 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   const forgetting = setInterval(forgetKeys, MINUTE).unref();
   const readContent = contentReader(settings, budget);
   const validatorsFor = (model: Model) => (model === schema.model ? schema.validatorsOf : createValidators(model));
-  const clients = createClients(served, { access, validatorsFor, settings, store });
+  const clients = createClients(served, {
+    access,
+    roles,
+    onMissing: (claim, at) => log.warn({ claim, at }, 'a claim that this rule needs is missing or has no such value'),
+    validatorsFor,
+    settings,
+    store,
+  });
   // A host application limits rates itself.
   const isLimited = ![AUTO_RATE, Infinity].includes(settings.rateLimit);
   const options: HandlerOptions = {
@@ -93,6 +108,8 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
     addressOf,
     watch,
     guarded: access !== undefined,
+    identify: access?.ready,
+    isAmbient: settings.identify !== undefined,
     rateLimit: isLimited ? await createRateLimit(settings.rateLimit, nameOf, addressOf) : undefined,
   };
   const http = createHandler(clients.routesOf, options);
@@ -128,7 +145,7 @@ const NOTHING: Model = Object.freeze({ types: new Map(), joinTables: [] });
 const reportsTo = (log: Log, model: Model): Reports => ({
   granted: (grants) => {
     for (const grant of grants) {
-      const types = unknownTypes(model, grant);
+      const types = isOfRole(grant) ? [] : unknownTypes(model, grant);
       if (types.length > 0) log.warn({ token: grant.name, types }, 'a token names types that no descriptor has or had');
     }
   },

@@ -1,5 +1,6 @@
 /** The public API: serves records in any Node server, and offers them in process. */
-import { isGuarded } from './access/access.ts';
+import { isGuarded, ofHost } from './access/access.ts';
+import type { Client } from './clients.ts';
 import { settingsOf } from './embed/options.ts';
 import { collectionOf, inProcessCalls } from './embed/calls.ts';
 import type { EngineOptions, MountableHandler, RecordEngine } from './embed/types.ts';
@@ -21,7 +22,8 @@ export { type Fault, Problem, type ProblemCode, StartError } from './problem.ts'
 export async function createEngine(options: EngineOptions = {}): Promise<RecordEngine> {
   const fault = nodeFault();
   if (fault !== undefined) throw new StartError(fault);
-  const settings = settingsOf(options);
+  const { identify, ...others } = options;
+  const settings = { ...settingsOf(others), identify };
   if (settings.corsOrigins.includes('*') && !isGuarded(settings))
     throw new StartError(
       'corsOrigins is "*", and there are no tokens: pages of every site could read and write. Name the origins, or set tokens (the environment variable TOKENS of the service)',
@@ -44,6 +46,11 @@ export async function createEngine(options: EngineOptions = {}): Promise<RecordE
     mcp: lazily('agents'),
     warnings: engine.warnings,
     records: (type) => collectionOf((name, call) => inProcess.call(type, name, call)),
+    as: (given) => {
+      const identity = ofHost(given);
+      const client = (): Client => engine.clients().identified(identity);
+      return { records: (type) => collectionOf((name, call) => inProcess.call(type, name, call, client)) };
+    },
     ready: async () => void (await engine.ready()),
     drain: () => engine.drain(),
     close: lazy(async () => {

@@ -1,22 +1,55 @@
-/** Identifies clients by bearer tokens (RFC 6750), and watches the file of tokens. */
-import { readFileSync, statSync } from 'node:fs';
+/** Identifies clients: by the host application, by bearer tokens (RFC 6750) or JWT, or as anonymous; watches the file of tokens. */
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
+import { findDescriptors } from '../descriptor/load.ts';
 import { followSettled } from '../files.ts';
-import { memoized } from '../memo.ts';
+import type { Granted } from '../model/rights.ts';
 import { Problem, reasonOf, StartError } from '../problem.ts';
 import type { Settings } from '../settings/settings.ts';
-import { type Grant, grantOf, type Grants, grantsByHash, parseGrants } from './tokens.ts';
+import type { Claims } from './conditions.ts';
+import { type Grant, grantOf, type Grants, grantsByHash, isOfRole, parseGrants } from './tokens.ts';
+
+/** Who sends a request: with the rights of a token, or with a role. */
+export interface Identity {
+  /** The value of `createdBy`; null for anonymous clients. */
+  readonly name: string | null;
+  /** Whose idempotency keys it uses; tokens have their names. */
+  readonly key: string;
+  readonly granted?: Granted;
+  readonly role?: string | undefined;
+  readonly claims: Claims;
+}
+
+/** An identity as a host application gives it. */
+export interface GivenIdentity {
+  readonly name: string;
+  readonly role: string;
+  readonly claims?: Claims | undefined;
+}
+
+export type Identify = (request: IncomingMessage) => GivenIdentity | undefined | Promise<GivenIdentity | undefined>;
+
+/** Verifies JWT; undefined for what is none of its issuers. */
+export interface Issuers {
+  /** A Promise unless the token was verified before. */
+  identityOf(token: string): Identity | Problem | Promise<Identity | Problem>;
+  close(): void;
+}
 
 export interface Access {
+  /** Must have resolved before the others are asked; undefined if there is nothing to await. */
+  ready(request: IncomingMessage): Promise<void> | undefined;
   /** Throws `unauthorized`. */
-  grantOf(request: IncomingMessage): Grant;
-  /** undefined without a valid token. */
+  identityOf(request: IncomingMessage): Identity;
+  /** undefined without valid credentials. */
   nameOf(request: IncomingMessage): string | undefined;
   close(): void;
 }
 
-type AccessSettings = Pick<Settings, 'tokens' | 'tokensFile'>;
+type AccessSettings = Pick<Settings, 'tokens' | 'tokensFile' | 'accessDirectory'> & {
+  readonly identify?: Identify | undefined;
+};
 
 export interface Reports {
   /** Called at the start and after each change. */
@@ -30,19 +63,31 @@ export interface Reports {
 const POLL_MS = 500;
 const BEARER = /^Bearer +([\w.~+/-]+=*) *$/i;
 const BEARER_SCHEME = /^Bearer(?: |$)/i;
+const MAX_TOKEN = 8192;
 
-export const isGuarded = ({ tokens, tokensFile }: AccessSettings): boolean => tokens !== '' || tokensFile !== '';
+export const ANONYMOUS = 'anonymous';
+
+const hasFiles = (directory: string): boolean => existsSync(directory) && findDescriptors(directory).length > 0;
+
+/** Whether requests need an identity, if only the role `anonymous`. */
+export const isGuarded = ({ tokens, tokensFile, accessDirectory, identify }: AccessSettings): boolean =>
+  tokens !== '' || tokensFile !== '' || identify !== undefined || hasFiles(accessDirectory);
 
 /** Throws a StartError if the tokens are unreadable or invalid. */
-export function openAccess({ tokens, tokensFile: file }: AccessSettings, reports: Reports): Access {
+export function openAccess(
+  { tokens, tokensFile: file, identify }: AccessSettings,
+  roles: ReadonlySet<string>,
+  issuers: Issuers | undefined,
+  reports: Reports,
+): Access {
   const unreadable = `TOKENS_FILE is "${file}", which cannot be read`;
-  const parsed = (text = '') => parseGrants({ name: file, text }, { name: 'TOKENS', text: tokens });
+  const parsed = (text = '') => parseGrants(roles, { name: file, text }, { name: 'TOKENS', text: tokens });
   const text = file === '' ? undefined : readTokens(file, unreadable);
   const { grants: first, faults: wrong } = parsed(text);
   if (wrong.length > 0) throw new StartError(wrong.join('; '));
   let grants = grantsByHash(first);
   reports.granted(first);
-  if (first.length === 0)
+  if (first.length === 0 && tokens + file !== '')
     reports.refused([
       `${file === '' ? 'TOKENS has' : `TOKENS_FILE is "${file}", which has`} no tokens: nobody has access`,
     ]);
@@ -53,18 +98,41 @@ export function openAccess({ tokens, tokensFile: file }: AccessSettings, reports
     ? followSettled(text, { look: () => readFile(file, 'utf8').catch(reasonOf), every: POLL_MS, changed: reload })
     : undefined;
   // The log needs the name after the request, when the token may have been revoked.
-  const resultOf = memoized(({ headers }: IncomingMessage) => identified(headers.authorization, grants));
+  const known = new WeakMap<IncomingMessage, Identity | Problem>();
+  const ofCredentials = ({ headers }: IncomingMessage) =>
+    identified(headers.authorization, { grants, issuers, hasAnonymous: roles.has(ANONYMOUS) });
+  const resultOf = (request: IncomingMessage): Identity | Problem => {
+    const found = known.get(request) ?? ofCredentials(request);
+    if (found instanceof Promise) throw new Error('The client of this request was not awaited');
+    known.set(request, found);
+    return found;
+  };
+  const identifyBy = async (request: IncomingMessage): Promise<void> => {
+    const given = await identify?.(request);
+    known.set(request, given === undefined ? await ofCredentials(request) : ofHost(given));
+  };
   return {
-    grantOf: (request) => {
-      const grant = resultOf(request);
-      if (grant instanceof Problem) throw grant;
-      return grant;
+    ready: (request) => {
+      if (known.has(request)) return undefined;
+      if (identify) return identifyBy(request);
+      const found = ofCredentials(request);
+      if (found instanceof Promise) return found.then((identity) => void known.set(request, identity));
+      known.set(request, found);
+      return undefined;
+    },
+    identityOf: (request) => {
+      const identity = resultOf(request);
+      if (identity instanceof Problem) throw identity;
+      return identity;
     },
     nameOf: (request) => {
-      const grant = resultOf(request);
-      return grant instanceof Problem ? undefined : grant.name;
+      const identity = known.get(request);
+      return identity === undefined || identity instanceof Problem ? undefined : (identity.name ?? undefined);
     },
-    close: () => void stop?.(),
+    close: () => {
+      void stop?.();
+      issuers?.close();
+    },
   };
 
   /** An unreadable file has no tokens: removing it revokes all. */
@@ -90,15 +158,43 @@ function readTokens(file: string, unreadable: string): string {
   }
 }
 
-function identified(header: string | undefined, grants: Grants): Grant | Problem {
+/** Throws a TypeError if a host application gives something else. */
+export function ofHost(given: GivenIdentity): Identity {
+  const { name, role, claims = {} } = given;
+  if (typeof name !== 'string' || name === '' || typeof claims !== 'object' || claims === null)
+    throw new TypeError(
+      'An identity is { name, role, claims }, with a name that is not empty, and claims as an object',
+    );
+  // Names of tokens have no space.
+  return { name, key: `host ${name}`, role: typeof role === 'string' ? role : undefined, claims };
+}
+
+interface Known {
+  readonly grants: Grants;
+  readonly issuers: Issuers | undefined;
+  readonly hasAnonymous: boolean;
+}
+
+function identified(
+  header: string | undefined,
+  { grants, issuers, hasAnonymous }: Known,
+): Identity | Problem | Promise<Identity | Problem> {
+  if (header === undefined && hasAnonymous) return { name: null, key: ' anonymous', role: ANONYMOUS, claims: {} };
   if (header === undefined) return unauthorized('This request needs a token: Authorization: Bearer TOKEN', 'Bearer');
   // Another scheme counts as no credentials (RFC 6750, 3): the client keeps its token.
   if (!BEARER_SCHEME.test(header))
     return unauthorized('The service takes tokens only, not other credentials: Authorization: Bearer TOKEN', 'Bearer');
-  const [, token] = BEARER.exec(header) ?? [];
-  const grant = token === undefined ? undefined : grantOf(token, grants);
-  return grant ?? unauthorized('The token is unknown or was revoked', 'Bearer error="invalid_token"');
+  const [, token = ''] = BEARER.exec(header) ?? [];
+  if (token === '' || token.length > MAX_TOKEN) return invalidToken();
+  const grant = grantOf(token, grants);
+  if (grant === undefined) return issuers?.identityOf(token) ?? invalidToken();
+  const { name } = grant;
+  if (!isOfRole(grant)) return { name, key: name, granted: grant, claims: { sub: name } };
+  return { name, key: name, role: grant.role, claims: { ...grant.claims, sub: name } };
 }
+
+export const invalidToken = (message = 'The token is unknown or was revoked'): Problem =>
+  unauthorized(message, 'Bearer error="invalid_token"');
 
 const unauthorized = (message: string, challenge: string): Problem =>
   new Problem('unauthorized', message, {

@@ -1,31 +1,62 @@
 /** Creates tokens, and parses lines of token hashes with their rights. */
 import * as crypto from 'node:crypto';
 import type { Granted, TypeNames } from '../model/rights.ts';
+import { didYouMean } from '../names.ts';
 
-export interface Grant extends Granted {
+interface Holder {
   /** For logs; the token is secret. */
   readonly name: string;
   /** SHA-256: a token of 256 random bits needs no slow hash. */
   readonly hash: string;
 }
 
-const LINE = /^(?<name>[\w.@-]{1,64})(?<rights>(?:\s+(?:read|write)=[^\s=]+){1,2})\s+sha256=(?<hash>[0-9a-f]{64})$/;
-const EXPECTED = 'expected NAME read=TYPES write=TYPES sha256=HASH, as "records token" prints it';
+export interface RoleGrant {
+  readonly role: string;
+  readonly claims: Readonly<Record<string, string | readonly string[]>>;
+}
+
+export type Grant = Holder & (Granted | RoleGrant);
+
+export const isOfRole = <G extends Granted | RoleGrant>(grant: G): grant is G & RoleGrant => 'role' in grant;
+
+const LINE = /^(?<name>[\w.@-]{1,64})(?<words>(?:\s+[^\s=]+=\S+)+)\s+sha256=(?<hash>[0-9a-f]{64})$/;
+const EXPECTED =
+  'expected NAME read=TYPES write=TYPES sha256=HASH, or NAME role=ROLE claim:NAME=VALUE sha256=HASH, as "records token" prints it';
 const NOTHING: TypeNames = new Set();
+const CLAIM = 'claim:';
 
 export const createToken = (): string => `rec_${crypto.randomBytes(32).toString('base64url')}`;
 
 const hashOf = (token: string): string => crypto.hash('sha256', token);
 
-export function tokenLine({ name, read, write }: Granted & { readonly name: string }, token: string): string {
-  const rights = Object.entries({ read, write }).flatMap(([right, types]) =>
+export function tokenLine(grant: { readonly name: string } & (Granted | RoleGrant), token: string): string {
+  return [grant.name, ...wordsOf(grant), `sha256=${hashOf(token)}`].join(' ');
+}
+
+function wordsOf(grant: Granted | RoleGrant): readonly string[] {
+  if (isOfRole(grant)) {
+    const claims = Object.entries(grant.claims).flatMap(([name, values]) =>
+      [values].flat().map((value) => `${CLAIM}${name}=${value}`),
+    );
+    return [`role=${grant.role}`, ...claims];
+  }
+  const { read, write } = grant;
+  return Object.entries({ read, write }).flatMap(([right, types]) =>
     types === 'all' ? `${right}=*` : types.size === 0 ? [] : `${right}=${[...types].join()}`,
   );
-  return [name, ...rights, `sha256=${hashOf(token)}`].join(' ');
 }
 
 export const parseTypes = (text: string): TypeNames =>
   text === '*' ? 'all' : new Set(text.split(',').map((name) => name.trim().normalize('NFC')));
+
+/** `name=value`; a name that is given twice has a list. */
+export function parseClaims(texts: readonly string[]): RoleGrant['claims'] {
+  const pairs = texts.map((text) => [text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1)] as const);
+  const byName = Map.groupBy(pairs, ([name]) => name);
+  return Object.fromEntries(
+    [...byName].map(([name, all]) => [name, all.length > 1 ? all.map(([, value]) => value) : (all[0]?.[1] ?? '')]),
+  );
+}
 
 interface TokenSource {
   readonly name: string;
@@ -34,15 +65,18 @@ interface TokenSource {
 
 /**
  * Lines that share a name or a hash give no access: a line meant to replace another would have no effect. Faults omit
- * the line: it may contain a token.
+ * the line: it may contain a token. `roles`: the names that lines may have.
  */
-export function parseGrants(...sources: readonly TokenSource[]) {
+export function parseGrants(roles: Iterable<string>, ...sources: readonly TokenSource[]) {
   const faults: string[] = [];
+  const known = new Set(roles);
   const lines = new Map<string, { readonly location: string; readonly grant: Grant }>();
   for (const { location, text } of sources.flatMap(entriesOf)) {
     const grant = parseGrant(text);
     const first = lines.get(text);
     if (grant === undefined) faults.push(`${location}: ${EXPECTED}`);
+    else if (isOfRole(grant) && !known.has(grant.role))
+      faults.push(`${location}: there is no role "${grant.role}"${didYouMean(grant.role, known)}`);
     else if (first !== undefined) faults.push(`${location}: repeats ${first.location}`);
     else lines.set(text, { location, grant });
   }
@@ -69,13 +103,23 @@ const entriesOf = ({ name, text }: TokenSource): readonly { readonly location: s
   });
 
 function parseGrant(line: string): Grant | undefined {
-  const { name = '', rights = '', hash = '' } = LINE.exec(line)?.groups ?? {};
-  const words = rights.trim().split(/\s+/);
-  const types = new Map(words.map((word) => word.split('=', 2)).map(([right, text = '']) => [right, parseTypes(text)]));
-  if (name === '' || types.size < words.length) return undefined;
-  const [read = NOTHING, write = NOTHING] = [types.get('read'), types.get('write')];
-  return { name, read, write, hash };
+  const { name = '', words: text = '', hash = '' } = LINE.exec(line)?.groups ?? {};
+  const words = text.trim().split(/\s+/);
+  const claims = words.flatMap((word) => (word.startsWith(CLAIM) ? word.slice(CLAIM.length) : []));
+  const others = words.filter((word) => !word.startsWith(CLAIM)).map((word) => word.split('='));
+  const given = new Map(others.map(([word = '', value = '']) => [word, value]));
+  const [role, read, write] = [given.get('role'), given.get('read'), given.get('write')];
+  const isKnown =
+    given.size === others.length && others.every(([word = '', , ...more]) => KNOWN.has(word) && more.length === 0);
+  if (name === '' || !isKnown || claims.some((claim) => !/^[^=]+=/.test(claim))) return undefined;
+  if (role !== undefined) return given.size > 1 ? undefined : { name, hash, role, claims: parseClaims(claims) };
+  if (claims.length > 0) return undefined;
+  return { name, read: rightsIn(read), write: rightsIn(write), hash };
 }
+
+const KNOWN: ReadonlySet<string> = new Set(['role', 'read', 'write']);
+
+const rightsIn = (text: string | undefined): TypeNames => (text === undefined ? NOTHING : parseTypes(text));
 
 export type Grants = ReadonlyMap<string, Grant>;
 

@@ -6,6 +6,8 @@ import { errorText } from '../log.ts';
 import { Problem, reasonOf, StartError } from '../problem.ts';
 import { warningsAbout, readSettings, type Settings } from '../settings/settings.ts';
 import { ignoreSignals, printError, STOP_SIGNALS, workerNumber } from '../process.ts';
+import { checkRoles } from '../access/checks.ts';
+import type { Role, Roles } from '../access/roles.ts';
 import { checkSchema } from '../validation/check-schema.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
 import type { Diagnostic } from '../diagnostic.ts';
@@ -69,6 +71,7 @@ export const isOfSystem = (error: unknown): error is Error => error instanceof E
 
 export const BOOLEAN = { type: 'boolean' } as const;
 export const STRING = { type: 'string' } as const;
+export const STRINGS = { type: 'string', multiple: true } as const;
 
 type Known = NonNullable<ParseArgsConfig['options']>;
 
@@ -105,6 +108,21 @@ function parse<O extends Known>(args: readonly string[], options: O, usage: stri
     const hint = unknown === undefined ? '' : didYouMean(unknown, known);
     throw new StartError(`${text}${hint}\n${usage}`, { cause: error });
   }
+}
+
+/** The roles of a folder that is valid. */
+export function readRoles({ schemaDirectory, accessDirectory }: Settings): Roles {
+  const { schema, diagnostics } = checkSchema(schemaDirectory);
+  if (schema === undefined) throw new StartError(formatDiagnostics(diagnostics));
+  const checked = checkRoles(accessDirectory, schema.model, schema.validatorsOf);
+  if (checked.roles === undefined) throw new StartError(formatDiagnostics(checked.diagnostics));
+  return checked.roles;
+}
+
+export function roleNamed(roles: Roles, name: string): Role {
+  const role = roles.get(name);
+  if (role) return role;
+  throw new StartError(`There is no role "${name}"${didYouMean(name, roles.keys())}`);
 }
 
 export function readModel(directory: string): Model {

@@ -1,5 +1,6 @@
 /** `check`, `describe` and `diff` need no database. */
 import { stringify } from 'yaml';
+import { checkRoles } from '../access/checks.ts';
 import { checkSchema } from '../validation/check-schema.ts';
 import { describeType, mermaidOf } from '../describe/describe.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
@@ -10,16 +11,24 @@ import { BOOLEAN, command, readModel, typeNamed } from './command.ts';
 
 const CHECK = 'records check [--json]: exits with 0 if there are no errors, otherwise 1';
 
-export const check = command(CHECK, { json: BOOLEAN }, [], async ({ json = false }, _, { schemaDirectory }) => {
-  const { schema, diagnostics } = checkSchema(schemaDirectory);
-  if (json) print(JSON.stringify(diagnostics, null, 2));
-  else if (diagnostics.length > 0) print(formatDiagnostics(diagnostics));
-  else {
-    const types = schema?.model.types.size ?? 0;
-    print(`${types} record type${types === 1 ? '' : 's'} in ${schemaDirectory}, no faults`);
-  }
-  return schema ? 0 : 1;
-});
+export const check = command(
+  CHECK,
+  { json: BOOLEAN },
+  [],
+  async ({ json = false }, _, { schemaDirectory, accessDirectory }) => {
+    const checked = checkSchema(schemaDirectory);
+    const { schema } = checked;
+    const access = schema && checkRoles(accessDirectory, schema.model, schema.validatorsOf);
+    const diagnostics = [...checked.diagnostics, ...(access?.diagnostics ?? [])];
+    if (json) print(JSON.stringify(diagnostics, null, 2));
+    else if (diagnostics.length > 0) print(formatDiagnostics(diagnostics));
+    else {
+      const types = schema?.model.types.size ?? 0;
+      print(`${types} record type${types === 1 ? '' : 's'} in ${schemaDirectory}, no faults`);
+    }
+    return schema ? 0 : 1;
+  },
+);
 
 const DESCRIBE = 'records describe [TYPE] [--json | --diagram]';
 

@@ -17,7 +17,8 @@ const RETIRE_MS = 10;
 const USAGE = 'records dev: serves the records, and reloads the descriptors whenever they are saved';
 
 export const dev = command(USAGE, {}, [], async (_, __, settings) => {
-  const before = stateOf(settings.schemaDirectory);
+  const look = (): string => [settings.schemaDirectory, settings.accessDirectory].map(stateOf).join('\n');
+  const before = look();
   const serving = await serveReloading(settings);
   const changed = async (): Promise<void> => {
     const started = performance.now();
@@ -34,8 +35,7 @@ export const dev = command(USAGE, {}, [], async (_, __, settings) => {
   printWarnings(serving.engine());
   const { url } = serving;
   print(announcement(`Serving records at ${url}/api/, watching ${settings.schemaDirectory}`, url, settings, true));
-  const look = async (): Promise<string> => stateOf(settings.schemaDirectory);
-  const stop = followSettled(before, { look, every: POLL_MS, changed });
+  const stop = followSettled(before, { look: async () => look(), every: POLL_MS, changed });
   await stopSignal();
   await stop();
   await serving.close();

@@ -11,25 +11,44 @@ import { type Engine, startEngine } from '../engine.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
 import { readJson } from '../json/tokenizer.ts';
 import { createAgentServer, droppedArgument } from '../mcp/tools.ts';
-import type { Granted } from '../model/rights.ts';
 import { type Settings, withoutPassword } from '../settings/settings.ts';
-import { Problem } from '../problem.ts';
+import { Problem, StartError } from '../problem.ts';
 import { printError } from '../process.ts';
-import { BOOLEAN, type Command, command, printWarnings, refuseUnknownTypes, stopSignal, STRING } from './command.ts';
+import {
+  BOOLEAN,
+  type Command,
+  command,
+  printWarnings,
+  refuseUnknownTypes,
+  stopSignal,
+  STRING,
+  STRINGS,
+} from './command.ts';
+import { claimsIn } from './token.ts';
 
-const USAGE = `records mcp [--read TYPES] [--write [TYPES]] [--no-migrate]: serves agents over standard input and output, with settings from the environment; TYPES are names separated by commas, or '*'. Agents only read unless there is --write; without TYPES it allows everything`;
+const USAGE = `records mcp [--read TYPES] [--write [TYPES]] [--role ROLE] [--claim NAME=VALUE]... [--no-migrate]: serves agents over standard input and output, with settings from the environment; TYPES are names separated by commas, or '*'. Agents only read unless there is --write; without TYPES it allows everything`;
 
 const withRights = command(
   USAGE,
-  { read: STRING, write: STRING, 'no-migrate': BOOLEAN },
+  { read: STRING, write: STRING, role: STRING, claim: STRINGS, 'no-migrate': BOOLEAN },
   [],
-  async ({ read = '*', write, 'no-migrate': isUnmigrated }, _, given) => {
+  async ({ read, write, role, claim = [], 'no-migrate': isUnmigrated }, _, given) => {
     const settings = { ...given, migrate: given.migrate && isUnmigrated !== true };
-    const rights = { read: parseTypes(read), write: write === undefined ? new Set<string>() : parseTypes(write) };
+    if (role !== undefined && (read !== undefined || write !== undefined))
+      throw new StartError('A role has its own rights: leave --read and --write out');
+    const claims = claimsIn(claim);
+    const rights = {
+      read: parseTypes(read ?? '*'),
+      write: write === undefined ? new Set<string>() : parseTypes(write),
+    };
     const engine = await startEngine({ ...settings, tokens: '', tokensFile: '', rateLimit: Infinity });
     try {
       refuseUnknownTypes(engine.model, rights);
-      await serve(engine, settings, rights);
+      const identity = { name: 'mcp', key: 'mcp', role, claims };
+      const client = (): Client =>
+        role === undefined ? engine.clients().granted(rights, 'mcp') : engine.clients().identified(identity);
+      client();
+      await serve(engine, settings, client);
     } finally {
       await engine.close();
     }
@@ -66,9 +85,8 @@ const refuse = (code: ProtocolErrorCode, message: string, id: JsonValue = null):
 const withTypes = (args: readonly string[]): readonly string[] =>
   args.map((word, at) => (word === '--write' && (args[at + 1] ?? '-').startsWith('-') ? '--write=*' : word));
 
-async function serve(engine: Engine, settings: Settings, granted: Granted): Promise<void> {
+async function serve(engine: Engine, settings: Settings, client: () => Client): Promise<void> {
   printWarnings(engine);
-  const client = (): Client => engine.clients().granted(granted, 'mcp');
   const calls = inProcessCalls(engine.budget, client);
   const refused = (error: unknown): Problem => engine.host.problemOf(error, 'mcp');
   const ended = Promise.race([once(process.stdin, 'close'), stopSignal()]);

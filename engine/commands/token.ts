@@ -1,28 +1,54 @@
 /** `token` prints a new token, which it stores nowhere, and the line with its hash and rights for TOKENS. */
-import { createToken, parseGrants, parseTypes, tokenLine } from '../access/tokens.ts';
-import type { TypeNames } from '../model/rights.ts';
+import { createToken, parseClaims, parseGrants, parseTypes, type RoleGrant, tokenLine } from '../access/tokens.ts';
+import type { Granted, TypeNames } from '../model/rights.ts';
 import { StartError } from '../problem.ts';
 import { print } from '../process.ts';
-import { BOOLEAN, command, readModel, refuseUnknownTypes, STRING } from './command.ts';
+import type { Settings } from '../settings/settings.ts';
+import { BOOLEAN, command, readModel, readRoles, refuseUnknownTypes, roleNamed, STRING, STRINGS } from './command.ts';
 
-const USAGE = `records token NAME [--read TYPES] [--write TYPES] [--json]: TYPES are names separated by commas, or '*'; without options, --read '*'`;
+const USAGE = `records token NAME [--read TYPES] [--write TYPES] [--json], or NAME --role ROLE [--claim NAME=VALUE]...: TYPES are names separated by commas, or '*'; without options, --read '*'`;
 
 export const token = command(
   USAGE,
-  { read: STRING, write: STRING, json: BOOLEAN },
+  { read: STRING, write: STRING, role: STRING, claim: STRINGS, json: BOOLEAN },
   ['NAME'],
-  async ({ read, write, json }, [name], { schemaDirectory }) => {
-    const rights = { name, read: typesOf(read ?? (write === undefined ? '*' : undefined)), write: typesOf(write) };
-    refuseUnknownTypes(readModel(schemaDirectory), rights);
+  async ({ json, ...wanted }, [name], settings) => {
     const made = createToken();
-    const line = tokenLine(rights, made);
-    const { grants, faults } = parseGrants({ name: 'NAME', text: line });
+    const line = tokenLine({ name, ...rightsIn(wanted, settings) }, made);
+    const { grants, faults } = parseGrants([wanted.role ?? ''], { name: 'NAME', text: line });
     if (grants.length === 0 || faults.length > 0)
       throw new StartError(`"${name}" cannot be a name; use up to 64 letters, digits and . _ @ -`);
     print(json ? JSON.stringify({ token: made, line }, null, 2) : format(made, line));
     return 0;
   },
 );
+
+interface Wanted {
+  readonly read?: string | undefined;
+  readonly write?: string | undefined;
+  readonly role?: string | undefined;
+  readonly claim?: readonly string[] | undefined;
+}
+
+function rightsIn({ read, write, role, claim = [] }: Wanted, settings: Settings): Granted | RoleGrant {
+  if (role === undefined && claim.length > 0) throw new StartError('--claim needs --role');
+  if (role === undefined) {
+    const rights = { read: typesOf(read ?? (write === undefined ? '*' : undefined)), write: typesOf(write) };
+    refuseUnknownTypes(readModel(settings.schemaDirectory), rights);
+    return rights;
+  }
+  if (read !== undefined || write !== undefined)
+    throw new StartError('A role has its own rights: leave --read and --write out');
+  roleNamed(readRoles(settings), role);
+  return { role, claims: claimsIn(claim) };
+}
+
+/** Throws a StartError for what is not `NAME=VALUE`. */
+export function claimsIn(texts: readonly string[]): RoleGrant['claims'] {
+  const strange = texts.find((text) => !/^[^=\s;]+=[^\s;]+$/.test(text));
+  if (strange !== undefined) throw new StartError(`"${strange}" is not a claim; write NAME=VALUE, without spaces`);
+  return parseClaims(texts);
+}
 
 const typesOf = (text: string | undefined): TypeNames => (text === undefined ? new Set() : parseTypes(text));
 

@@ -1,7 +1,8 @@
 /** Checks one file against the grammar, and rewrites Ajv's errors as one message for each mistake. */
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import { createAjv } from '../field-types/ajv-keywords.ts';
-import { isObject, type JsonValue, pointer, unescapedSteps } from '../json/json.ts';
+import { isObject, type JsonObject, type JsonValue, pointer, unescapedSteps } from '../json/json.ts';
+import { memoized } from '../memo.ts';
 import { didYouMean, nearest } from '../names.ts';
 import { anyOf, type Finding, finding, inQuotes, quoted } from './report.ts';
 import {
@@ -23,19 +24,17 @@ import { fieldTypes } from '../field-types/registry.ts';
 /** A file with more errors than this is not a descriptor. */
 const MAX_ERRORS = 1_000;
 
-let compiled: ValidateFunction | undefined;
-
-function compile(): ValidateFunction {
+const compiledTo = memoized((schema: JsonObject): ValidateFunction => {
   // Optimizing the code would take longer than it saves.
   const ajv = createAjv({ verbose: true, code: { optimize: false } });
   for (const [name, fault] of Object.entries(textFaults))
     ajv.addFormat(name, (text: string) => fault(text) === undefined);
-  return ajv.compile(grammar);
-}
+  return ajv.compile(schema);
+});
 
-/** Returns none if the value is a Descriptor. */
-export function checkGrammar(value: JsonValue): readonly Finding[] {
-  compiled ??= compile();
+/** Returns none if the value is a Descriptor, or what another grammar describes. */
+export function checkGrammar(value: JsonValue, schema: JsonObject = grammar): readonly Finding[] {
+  const compiled = compiledTo(schema);
   if (compiled(value)) return [];
   const errors = (compiled.errors ?? []).slice(0, MAX_ERRORS);
   const findings = errors.flatMap((error) => {

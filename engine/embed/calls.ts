@@ -70,12 +70,12 @@ export function inProcessCalls(budget: Budget, served: () => Client) {
   const running = new Set<Promise<unknown>>();
   const position: Position = { last: undefined };
   let isClosed = false;
-  const run = async (type: string, name: CallName, call: Call): Promise<CallResult> => {
+  const run = async (type: string, name: CallName, call: Call, client: () => Client): Promise<CallResult> => {
     // Untyped callers may pass null, which parametersOf refuses.
     const signal = (call.options as Call['options'] | null)?.signal;
     const caller = new BudgetCaller(budget, position, signal === undefined ? NO_CLIENT : { ...NO_CLIENT, signal });
     try {
-      return await serveCall(served, type, name, call, caller);
+      return await serveCall(client, type, name, call, caller);
     } catch (error) {
       // There is no connection here: throws the signal's reason.
       throw error instanceof CallerGone ? signal?.reason : error;
@@ -84,9 +84,9 @@ export function inProcessCalls(budget: Budget, served: () => Client) {
     }
   };
   return {
-    call: (type: string, name: CallName, call: Call): Promise<CallResult> => {
+    call: (type: string, name: CallName, call: Call, client = served): Promise<CallResult> => {
       if (isClosed) return Promise.reject(new Error('The engine is closed'));
-      const result = run(type, name, call);
+      const result = run(type, name, call, client);
       const ended = result.catch(() => undefined).finally(() => running.delete(ended));
       running.add(ended);
       return result;

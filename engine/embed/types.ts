@@ -11,6 +11,12 @@ export interface EngineOptions {
   readonly readUrl?: string | undefined;
   /** Folder of the descriptors, relative to the working directory. Default: `schema`. */
   readonly schemaDirectory?: string | undefined;
+  /** Folder of the roles, relative to the working directory. Default: `access`. */
+  readonly accessDirectory?: string | undefined;
+  /** Names the client of a request to `handler`, `pages` and `mcp`; after undefined, its own credentials count. */
+  readonly identify?:
+    | ((request: IncomingMessage) => GivenIdentity | undefined | Promise<GivenIdentity | undefined>)
+    | undefined;
   /** false: change no tables, and fail if they do not match the descriptors. Default: true. */
   readonly migrate?: boolean | undefined;
   /** Name of the service on its pages and in its OpenAPI document, at most 100 characters. Default: `Records`. */
@@ -49,6 +55,13 @@ export interface EngineOptions {
   readonly metrics?: boolean | undefined;
 }
 
+/** Who sends a request, or calls in process: `role` names a file's role, `claims` are the values that its conditions ask for. */
+export interface GivenIdentity {
+  readonly name: string;
+  readonly role: string;
+  readonly claims?: Readonly<Record<string, unknown>> | undefined;
+}
+
 /** An Express middleware, or a listener of `http.createServer`. Passes other paths to `next`, or sends 404 without it. */
 export type MountableHandler = (request: IncomingMessage, response: ServerResponse, next?: () => void) => void;
 
@@ -66,6 +79,8 @@ export interface RecordEngine {
   readonly warnings: readonly Diagnostic[];
   /** The records of a type, in process; calls reject if there is no such type. R: a record as the default view shows it. */
   records<R extends object = JsonObject>(type: string): RecordCollection<R>;
+  /** The records of a type, in process, with the rights of a role. */
+  as(identity: GivenIdentity): { records<R extends object = JsonObject>(type: string): RecordCollection<R> };
   /** Rejects with a Problem if the database does not respond. */
   ready(): Promise<void>;
   /** Makes each response close its connection: call it before the server closes. */

@@ -32,6 +32,10 @@ export interface HandlerOptions
     Omit<SendOptions, 'headOf' | 'isDraining'>,
     Pick<Settings, 'corsOrigins' | 'allowedHosts' | 'publicUrl' | 'urlLimit' | 'dialects'> {
   readonly guarded: boolean;
+  /** Awaits who sends a request; undefined if there is nothing to await. */
+  readonly identify: ((request: IncomingMessage) => Promise<void> | undefined) | undefined;
+  /** Whether requests may be identified by what browsers send to every site, such as cookies. */
+  readonly isAmbient: boolean;
   readonly budget: Budget;
   readonly addressOf: AddressOf;
   readonly rateLimit: RateLimit | undefined;
@@ -52,7 +56,8 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions) {
   const isDraining = (): boolean => isStopping;
   const cors = answers.createCors(options.corsOrigins);
   const sending: SendOptions = { ...options, isDraining, headOf: answers.createHead(cors, guarded) };
-  const admit = createAdmission({ ...options, cors });
+  const admission = { ...options, cors, guarded: guarded && !options.isAmbient };
+  const admit = createAdmission(admission);
   const serve = createServe(routesOf, { ...options, sending, admit });
 
   const reply = (answer: Answer, request: IncomingMessage, response: ServerResponse): Promise<void> =>
@@ -88,9 +93,23 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions) {
     next();
   };
 
-  const admitAgent = createAdmission({ ...options, cors }, true);
+  const admitAgent = createAdmission(admission, true);
   const problemOf = (error: unknown, requestId: string): Problem => answers.problemFor(error, requestId, log);
-  const host = { watch, addressOf, admit, admitAgent, limit, cors, notFound, reply, sendPage, problemOf, refuse };
+  const identify = async (request: IncomingMessage): Promise<void> => options.identify?.(request);
+  const host = {
+    watch,
+    identify,
+    addressOf,
+    admit,
+    admitAgent,
+    limit,
+    cors,
+    notFound,
+    reply,
+    sendPage,
+    problemOf,
+    refuse,
+  };
   return { handler, host, isDraining, drain: (): void => void (isStopping = true) };
 }
 
@@ -103,7 +122,7 @@ interface ServeOptions extends HandlerOptions {
 
 /** The life of a request for records: admitted, routed, operated, answered. */
 function createServe(routesOf: RoutesOf, options: ServeOptions) {
-  const { addressOf, guarded, urlLimit, budget, log, readContent, sending, admit } = options;
+  const { addressOf, guarded, urlLimit, budget, log, readContent, sending, admit, identify } = options;
 
   function operate(
     { request, caller, readBody }: Pick<Exchange, 'request' | 'caller' | 'readBody'>,
@@ -139,6 +158,8 @@ function createServe(routesOf: RoutesOf, options: ServeOptions) {
     let answer: Answer | undefined;
     try {
       admit(request);
+      const identifying = identify?.(request);
+      if (identifying) await identifying;
       if (limit) answers.setHeaders(response, await limit(request));
       const result = withCurrentModel(() => operate({ request, caller, readBody }, watched));
       // On SQLite a GET by id returns no promise, and is sent in this turn.

@@ -3,7 +3,7 @@ import { decode } from '../json/json.ts';
 import type { RecordType } from '../model/model.ts';
 import { can, hiddenRequirement, knows, type Rights } from '../model/rights.ts';
 import { nearest } from '../names.ts';
-import { onceOf, parseIdentifier, type WriteOperation } from '../operations/operation.ts';
+import { entityTag, onceOf, parseIdentifier, type WriteOperation } from '../operations/operation.ts';
 import { get } from '../operations/read.ts';
 import * as bodies from '../operations/body.ts';
 import * as table from '../operations/table.ts';
@@ -122,6 +122,8 @@ export interface Routes {
   readonly root: string;
   get(path: string): TypeRoutes | undefined;
   paths(): readonly string[];
+  /** What the client may do. */
+  readonly me: Route | undefined;
 }
 
 /** `/api/` comes first: unknown paths get suggestions from it. */
@@ -137,7 +139,8 @@ export function createRoutes(
   types: ReadonlyMap<string, RecordType>,
   rights: Rights,
   serviceOf: (type: RecordType) => Service,
-  bindings: readonly Binding[] = BINDINGS,
+  bindings: readonly Binding[],
+  about?: () => string,
 ): Routes {
   const made = new Map<string, TypeRoutes>();
   const isServed = (type: RecordType): boolean => type.operations.size > 0 && knows(rights, type.name);
@@ -158,6 +161,7 @@ export function createRoutes(
       return routes;
     },
     paths: () => [...types.values()].filter(isServed).map(({ path }) => path),
+    me: about && routeTo(about),
   };
 }
 
@@ -188,6 +192,27 @@ function routeOf(service: Service, bindings: readonly Binding[], path: Operation
   return { offers, withheld, unsuited, allow, options };
 }
 
+const ME = '$me';
+
+function routeTo(about: () => string): Route {
+  const serve: ServeOperation = ({ request }) => {
+    const json = about();
+    return readAnswer(requests.preconditionsOf(request), json, entityTag(json));
+  };
+  const offer: Offer = { serve, label: { type: ME, operation: 'get' }, mediaTypes: [table.JSON_TYPE] };
+  const allow = 'GET, HEAD, OPTIONS';
+  return {
+    offers: new Map([
+      ['GET', offer],
+      ['HEAD', offer],
+    ]),
+    withheld: new Map(),
+    unsuited: new Map(),
+    allow,
+    options: { status: 204, headers: { Allow: allow }, body: undefined },
+  };
+}
+
 /** Whether the path is below the root, or is the root without its last slash. */
 export const isBelow = (path: string, root: string): boolean => path.startsWith(root) || path === root.slice(0, -1);
 
@@ -197,6 +222,7 @@ export function findRoute(all: RoutesByRoot, target: Target): { readonly route: 
   const routes = all.find(({ root }) => isBelow(path, root)) ?? all[0];
   const { root } = routes;
   if (!path.startsWith(root)) throw pathProblem(target, knownPaths(target, routes));
+  if (routes.me && path === root + ME) return { route: routes.me, identifier: '' };
   const slash = path.indexOf('/', root.length);
   const routesOfType = routes.get(unescaped(path.slice(root.length, slash < 0 ? undefined : slash)));
   if (routesOfType !== undefined && slash < 0) return { route: routesOfType.collection, identifier: '' };

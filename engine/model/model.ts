@@ -183,6 +183,14 @@ export interface RecordType {
 
 export const wholeOf = (type: RecordType): RecordType => type.whole ?? type;
 
+/** The types whose records live and die with an owner. */
+export const ownedTypes = ({ types }: Model): ReadonlySet<RecordType> =>
+  new Set(
+    [...types.values()].flatMap(({ relations }) =>
+      [...relations.values()].flatMap(({ owned, target }) => (owned ? target : [])),
+    ),
+  );
+
 /** The field that names a record: the descriptor's label, else a string, preferably one that is required, then unique. */
 export function labelAmong({ label }: RecordType, shown: readonly Field[]): Field | undefined {
   if (label && shown.includes(label)) return label;

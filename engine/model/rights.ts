@@ -15,7 +15,8 @@ export interface Granted {
   readonly write: TypeNames;
 }
 
-export type Action = 'read' | 'create' | 'update' | 'delete';
+export const ACTIONS = ['read', 'create', 'update', 'delete'] as const;
+export type Action = (typeof ACTIONS)[number];
 
 /** What an entry of a role allows, for the claims of one identity. */
 export interface Entry {
@@ -43,19 +44,23 @@ const WHOLE: Entry = Object.freeze({
 
 export type TypeRights = Readonly<Partial<Record<Action, Entry>>>;
 
+export interface VisibleTable {
+  readonly type: RecordType;
+  readonly data: RecordType;
+}
+
 export interface Rights {
   /** Identifies these rights in caches of what depends on the identity; empty if the client can do everything. */
   readonly key: string;
-  /** Equal if the same names are visible; equal if, besides, statements are the same but for bound values. */
+  /** Equal if the same names are visible. */
   readonly names: string;
-  readonly shape: string;
-  /** Whether statements that read begin with a clause that gives table names their visible part. */
-  readonly isRole: boolean;
+  /** The tables of a role, by name: `data` is the type in conditions, which see all data. undefined for tokens. */
+  readonly tables: ReadonlyMap<string, VisibleTable> | undefined;
   /** The types of which the client knows, by name. */
   readonly types: ReadonlyMap<string, TypeRights>;
 }
 
-export const ALL_RIGHTS: Rights = Object.freeze({ key: '', names: '', shape: '', isRole: false, types: new Map() });
+export const ALL_RIGHTS: Rights = Object.freeze({ key: '', names: '', tables: undefined, types: new Map() });
 
 export const entryOf = ({ key, types }: Rights, typeName: string, action: Action): Entry | undefined =>
   key === '' ? WHOLE : types.get(typeName)?.[action];
@@ -101,6 +106,18 @@ export const hiddenRequirement = (rights: Rights, type: RecordType): string =>
 
 export const canFollow = (rights: Rights, { source, target, name }: Relation): boolean =>
   canRead(rights, target.name) && shows(rights, source, name);
+
+/** Whether the client reads every record of every type. */
+export const readsAll = (rights: Rights, { types }: Model): boolean =>
+  [...types.keys()].every((name) => entryOf(rights, name, 'read')?.where?.length === 0);
+
+/** Whether the client, besides, sees every field and relation. */
+export const seesAll = (rights: Rights, model: Model): boolean =>
+  readsAll(rights, model) &&
+  [...model.types.keys()].every((name) => {
+    const { members, openKeys } = entryOf(rights, name, 'read') ?? WHOLE;
+    return members === undefined && openKeys;
+  });
 
 /** The relations of a type that the client sees. */
 export function relationsFor(rights: Rights, { relations }: RecordType): ReadonlyMap<string, Relation> {
@@ -155,7 +172,7 @@ export function rightsOf(model: Model, { read, write }: Granted): Rights {
     return { read: WHOLE, ...changes };
   };
   const types = new Map([...readable].map((name) => [name, rightsTo(name)]));
-  return { key, names: key, shape: key, isRole: false, types };
+  return { key, names: key, tables: undefined, types };
 }
 
 /** A renamed type keeps the rights of its former name. */

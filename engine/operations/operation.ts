@@ -26,6 +26,8 @@ export interface OperationContext {
   readonly limits: BodyLimits & { readonly bodyLimit: number };
   /** The name of the client's token; null without tokens. */
   readonly author: string | null;
+  /** Whose idempotency keys the client uses; empty without tokens. */
+  readonly identity: string;
   readonly idempotencyHours: number;
 }
 
@@ -82,7 +84,7 @@ export function parseIdentifier(text: string, { identifier }: RecordType): Ident
 /** Throws `invalid-header`. `hashed`: the parts of the request that a retry must repeat. */
 export function onceOf(
   header: string | undefined,
-  { author, idempotencyHours: hours }: Pick<OperationContext, 'author' | 'idempotencyHours'>,
+  { identity, idempotencyHours: hours }: Pick<OperationContext, 'identity' | 'idempotencyHours'>,
   hashed: () => readonly (string | Buffer)[],
   name = 'Idempotency-Key',
 ): Once | undefined {
@@ -95,7 +97,7 @@ export function onceOf(
   }
   const sum = createHash('sha256');
   for (const part of hashed()) sum.update(part);
-  return { identity: author ?? '', key, hash: sum.digest('base64url'), hours };
+  return { identity, key, hash: sum.digest('base64url'), hours };
 }
 
 // If-Match, If-None-Match and entity tags (RFC 9110, 13 and 8.8.3).

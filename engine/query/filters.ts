@@ -1,11 +1,11 @@
 /** The filters of a list: `_cnd[field][operator]=value`, `_cnd[$any][0][field]=value`, `_cnd[set][$some][0][field]=value`. */
 import { GROUPS, MAX_GROUP_DEPTH } from '../descriptor/conditions.ts';
 import { foldedValue } from '../field-types/case-folding.ts';
-import { listed, MAX_IN_VALUES, parseTruth, patternExcess } from '../field-types/field-type.ts';
+import { type FieldType, listed, MAX_IN_VALUES, parseTruth, patternExcess } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
 import type { JsonValue } from '../json/json.ts';
 import type { Identifier } from '../model/identifier.ts';
-import type { RecordType } from '../model/model.ts';
+import type { Field, RecordType } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import type { Filter, Path, QueryReading, SetFilter, SetPath } from './list-query.ts';
 import { valueAt } from '../model/filters.ts';
@@ -29,7 +29,13 @@ const QUANTIFIERS: ReadonlyMap<string, SetFilter['kind']> = new Map([
 ]);
 const SET_WORDS = [...QUANTIFIERS.keys(), COUNT];
 
-export function resolveFilters(reading: QueryReading): readonly Filter[] {
+export interface FilterReading extends Pick<QueryReading, 'filters' | 'names' | 'faults' | 'written'> {
+  readonly limits: Omit<QueryReading['limits'], 'maxIncludes'>;
+  /** Default: what the field's type does. */
+  readonly parse?: (type: FieldType, text: string, field: Field | undefined) => JsonValue | undefined;
+}
+
+export function resolveFilters(reading: FilterReading): readonly Filter[] {
   const { filters: parameters, names, faults, limits } = reading;
   const [first] = parameters;
   if (!first) return [];
@@ -56,10 +62,10 @@ const COUNTED = { type: integer, constraints: {}, examples: [] };
 const comparedAs = (compared: Compared) => ('set' in compared ? COUNTED : valueAt(compared));
 
 class FilterReader {
-  readonly #reading: QueryReading;
+  readonly #reading: FilterReading;
   count = 0;
 
-  constructor(reading: QueryReading) {
+  constructor(reading: FilterReading) {
     this.#reading = reading;
   }
 
@@ -198,7 +204,8 @@ class FilterReader {
     const { written } = this.#reading;
     const before = steps.slice(0, at - 1);
     const values = field && EXACT.has(operator) ? listed(field) : undefined;
-    const value = type.parse(text);
+    const { parse } = this.#reading;
+    const value = parse ? parse(type, text, field) : type.parse(text);
     const folded = (one: JsonValue): JsonValue => (field?.caseless ? foldedValue(one) : one);
     if (value !== undefined && (values?.map(folded).includes(folded(value)) ?? true)) {
       if (text !== NULL || steps.length >= at || values || !field?.nullable) return value;

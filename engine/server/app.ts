@@ -10,6 +10,7 @@ import { VERSION } from '../process.ts';
 import { createPages } from '../pages/pages.ts';
 import { contentPolicy, readOnly } from '../pages/page.ts';
 import { readinessOf } from '../storage/unavailable.ts';
+import { readsAll } from '../model/rights.ts';
 import { Problem } from '../problem.ts';
 
 const AGENTS = ['/mcp', '/mcp/'];
@@ -20,7 +21,7 @@ const TEXT = { ...UNCACHED, 'Content-Type': 'text/plain; charset=utf-8' };
 export function createApp(engine: Engine, settings: EngineSettings): Express {
   const { host } = engine;
   const app = newApp();
-  app.use(prepare(engine));
+  app.use(prepare(engine), identify(engine));
   // Probes have no rate limit.
   readOnly(app, '/health/live', (request, response) =>
     host.sendPage({ status: 200, headers: TEXT, body: 'live\n' }, request, response),
@@ -46,7 +47,7 @@ export function createMounted(
   which: 'pages' | 'documents' | 'agents',
 ): Handler {
   const app = newApp();
-  const first = [prepare(engine), engine.host.limit];
+  const first = [prepare(engine), identify(engine), engine.host.limit];
   if (which === 'agents') app.all(AGENTS, ...first, agents(engine, settings));
   else {
     if (which === 'pages') app.get('/', addSlash(engine));
@@ -117,6 +118,13 @@ const prepare =
     });
   };
 
+const identify =
+  ({ host }: Engine): RequestHandler =>
+  async (request, _, next) => {
+    await host.identify(request);
+    next();
+  };
+
 /** `OPTIONS *` asks about the whole server (RFC 9110, 9.3.7). */
 const asterisk =
   ({ host }: Engine): RequestHandler =>
@@ -143,14 +151,14 @@ const answerErrors =
   };
 
 /** Metrics name every type, so they require a token that can read all types. */
-const metrics = ({ metrics: kept, model, modelFor, host }: Engine): readonly RequestHandler[] => [
+const metrics = ({ metrics: kept, model, modelFor, clients, host }: Engine): readonly RequestHandler[] => [
   (request, _, next) => {
     if (kept === undefined) throw new Problem('path-not-found', 'METRICS is off; METRICS=on turns it on');
     const readable = modelFor(request).types.size;
     const message = 'Metrics need a token that may read every type';
     if (readable === 0 && model.types.size > 0)
       throw new Problem('unauthorized', message, { headers: { 'WWW-Authenticate': 'Bearer' } });
-    if (readable < model.types.size) throw new Problem('forbidden', message);
+    if (!readsAll(clients().of(request).rights, model)) throw new Problem('forbidden', message);
     next();
   },
   async (request, response) => {

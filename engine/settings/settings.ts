@@ -56,6 +56,7 @@ export const settingsTable = {
     secret: true,
   }),
   tokensFile: setting('TOKENS_FILE', 'none', or('none', '', matching(/^/, 'the path of a file'))),
+  accessDirectory: setting('ACCESS_DIR', 'access', matching(/./, 'the path of a folder')),
   // An empty list is `auto`, resolved once the tokens are known.
   allowedHosts: setting(
     'ALLOWED_HOSTS',

@@ -21,6 +21,14 @@ export interface Statement {
 
 export type TypedColumn = readonly [column: string, sqlType: string];
 
+/** A statement on records, before its table names stand for what a client sees: `createVisible` makes Statements of it. */
+export interface RecordStatement {
+  readonly query: string;
+  readonly reads: readonly string[];
+  /** It shows nothing of the records, and reads all. */
+  readonly isOfData?: boolean;
+}
+
 export type Row = readonly SqlValue[];
 
 export interface Dialect {
@@ -70,10 +78,10 @@ export interface Dialect {
   };
   /** A page, then a row with the total unless the page implies it; missing if two statements cost no more. */
   readonly counted?: (
-    page: Statement,
-    count: Statement,
+    page: RecordStatement,
+    count: RecordStatement,
     how: { readonly values: number; readonly isFirstPage: boolean },
-  ) => Statement;
+  ) => RecordStatement;
   /** Whether `exists` is planned as a join; else each row evaluates it, and `in`, evaluated once, costs less. */
   readonly plansSets: boolean;
   readonly limit: string;

@@ -2,7 +2,7 @@
 import { type Caller, NO_CLIENT } from '../edge/caller.ts';
 import type { SqlValue } from '../field-types/field-type.ts';
 import { StartError } from '../problem.ts';
-import type { Dialect, Row, Statement } from './dialect.ts';
+import type { Dialect, RecordStatement, Row, Statement } from './dialect.ts';
 import type { Task } from './migrate/task.ts';
 
 export type Awaitable<T> = T | Promise<T>;
@@ -28,6 +28,14 @@ export interface Reader {
   get(statement: Statement, values: Values): Awaitable<Row | undefined>;
   value(statement: Statement, values: Values): Awaitable<SqlValue | undefined>;
   column(statement: Statement, values: Values, onRow?: OnRow<SqlValue>): Awaitable<readonly SqlValue[]>;
+}
+
+/** A Reader for one client. */
+export interface RecordReader {
+  all(statement: RecordStatement, values: Values, onRow?: OnRow<Row>): Awaitable<readonly Row[]>;
+  get(statement: RecordStatement, values: Values): Awaitable<Row | undefined>;
+  value(statement: RecordStatement, values: Values): Awaitable<SqlValue | undefined>;
+  column(statement: RecordStatement, values: Values, onRow?: OnRow<SqlValue>): Awaitable<readonly SqlValue[]>;
 }
 
 export const readerOf = (

@@ -249,7 +249,7 @@ test.each([
   ['two entries behind #', `${ENTRY}\n# ${lineOf('crm')};${lineOf('sales')}`, ['root'], []],
   ['lines of Windows, and a BOM', `\uFEFF${ENTRY}\r\n${lineOf('crm')}\r\n`, ['root', 'crm'], []],
 ])('lines that give access: %s', (_, text, expected, faults) => {
-  const parsed = parseGrants({ name: 'f', text });
+  const parsed = parseGrants([], { name: 'f', text });
   expect(parsed.grants.map(({ name }) => name)).toEqual(expected);
   expect(parsed.faults).toEqual(faults.map((fault) => expect.stringContaining(fault)));
 });

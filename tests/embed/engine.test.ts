@@ -17,10 +17,11 @@ type OfServer = keyof Limits | 'host' | 'port' | 'workers' | 'requestTimeout' | 
 
 /** Every option, with a value that is not its default. Neither side may lack one of the other: that would not compile. */
 const OTHER: Required<{ [K in Exclude<keyof Settings, OfServer> & keyof EngineOptions]: EngineOptions[K] }> &
-  Record<Exclude<keyof Settings, OfServer> | keyof EngineOptions, unknown> = {
+  Record<Exclude<keyof Settings, OfServer> | Exclude<keyof EngineOptions, 'identify'>, unknown> = {
   databaseUrl: 'sqlite:other.db',
   readUrl: 'postgres://replica/records',
   schemaDirectory: 'other',
+  accessDirectory: 'other',
   migrate: false,
   studio: false,
   title: 'Other',

@@ -103,8 +103,8 @@ const LISTS: readonly (readonly [type: string, search: string])[] = [
 test.each(LISTS)('a list of %s ?%s', (type, search) => {
   const list = queriesOf(type).list(search);
   const page = sideBySide(
-    (dialect) => compileList(list, dialect, SHOWN_LIMITS).page.sql,
-    (dialect) => compileList(list, dialect, SHOWN_LIMITS).count.sql,
+    (dialect) => compileList(list, dialect, SHOWN_LIMITS).page.query,
+    (dialect) => compileList(list, dialect, SHOWN_LIMITS).count.query,
     (dialect) => compileList(list, dialect, SHOWN_LIMITS).values(list),
   );
   expect(page).toMatchSnapshot();
@@ -119,8 +119,8 @@ test.each([
 ])('a summary of %s ?%s', (type, search) => {
   const query = queriesOf(type).summary(search);
   const compiled = sideBySide(
-    (dialect) => compileSummary(query, dialect).page.sql,
-    (dialect) => compileSummary(query, dialect).count.sql,
+    (dialect) => compileSummary(query, dialect).page.query,
+    (dialect) => compileSummary(query, dialect).count.query,
     (dialect) => valuesOf(query.filters, dialect),
   );
   expect(compiled).toMatchSnapshot();
@@ -128,5 +128,5 @@ test.each([
 
 test('the statements of SQLite look up the records of a set once', () => {
   const { page } = compileList(queriesOf('Author').list('_cnd[books][$some][0][title]=T'), sqliteDialect, SHOWN_LIMITS);
-  expect(page.sql).toMatch(/`id` in \(select/);
+  expect(page.query).toMatch(/`id` in \(select/);
 });

@@ -20,9 +20,9 @@ const countedPage: NonNullable<Dialect['counted']> = (page, count, { values, isF
   const unless = isFirstPage ? ` where ${rows} >= $${values - 1} or (${rows} = 0 and $${values} > 0)` : '';
   return {
     ...page,
-    sql:
-      `with page$(text$) as materialized (${page.sql}) select text$, null::bigint from page$ ` +
-      `union all select null, (${count.sql})${unless}`,
+    query:
+      `with page$(text$) as materialized (${page.query}) select text$, null::bigint from page$ ` +
+      `union all select null, (${count.query})${unless}`,
   };
 };
 

@@ -67,6 +67,15 @@ function columnOf({ relations: [relation, ...others], field }: Path): IndexedCol
   return field.caseless === (field.folded !== undefined) ? field : undefined;
 }
 
+/** A condition on own columns of another copy of the type, as one on this copy. */
+export function ownFilter(filter: Filter, type: RecordType): Filter {
+  if (filter.kind !== 'value') return filter;
+  const { field, relations } = filter.path;
+  const own = relations.flatMap(({ name }) => type.relations.get(name) ?? []);
+  const path = { ...filter.path, field: field && (type.fields.get(field.name) ?? field) };
+  return { ...filter, path: { ...path, relations: own.length === relations.length ? own : relations } };
+}
+
 /** Reading this many rows takes a few milliseconds. */
 export const MAX_SMALL_ROWS = 5000;
 

@@ -2,8 +2,8 @@
 import type { JsonObject, JsonValue } from '../../json/json.ts';
 import { perKey } from '../../memo.ts';
 import type { ListQuery } from '../../query/list-query.ts';
-import type { Dialect } from '../dialect.ts';
-import type { Row, Statement } from '../driver.ts';
+import type { Dialect, RecordStatement } from '../dialect.ts';
+import type { Row } from '../driver.ts';
 import { all, createJoinedTables, shapeOfConditions, type SqlCondition, sqlOf, valuesOf } from './conditions.ts';
 import { cursorCondition } from './cursors.ts';
 import { greatestIdentifier, relationsIn, servedByIndex } from './heaviness.ts';
@@ -37,7 +37,8 @@ export function compileList(query: ListQuery, dialect: Dialect, most: ShownLimit
     selectSql(columns, `${before}${counted.from} ${counted.joins()}`, all([{ sql: within, values: [] }, matching]));
   const relations = [...relationsIn(query.filters), ...order.flatMap(({ path }) => path.relations)];
   const tables = [...tablesOfView(view), ...tablesOfPath(relations)];
-  const statement = (sql: string): Statement => ({ sql, reads: tables });
+  const statement = (text: string): RecordStatement => ({ query: text, reads: tables });
+  const ofData = (sql: string): RecordStatement => ({ ...statement(sql), isOfData: true });
   const count = statement(selectMatching('count(*)'));
 
   const source = createJoinedTables(type, dialect);
@@ -76,7 +77,7 @@ export function compileList(query: ListQuery, dialect: Dialect, most: ShownLimit
   const page = statement(isDirect ? ordered([json, ...reads]) : late([json], reads));
   const long = `octet_length(text$) > ${MAX_BRIEF_BYTES}`;
   // This LIMIT and WHERE keep SQLite from building the JSON each time that the outer SELECT names it.
-  const texts = isDirect ? page.sql : `${page.sql} limit -1`;
+  const texts = isDirect ? page.query : `${page.query} limit -1`;
   const brief = `select case when ${long} then '${LONG_MARK}' else text$ end from (${texts}) where text$ is not null`;
   const identifiers = statement(ordered([identifier]));
   const estimate = dialect.estimate.sql({
@@ -103,10 +104,10 @@ export function compileList(query: ListQuery, dialect: Dialect, most: ShownLimit
     identifiers,
     count,
     estimate: statement(estimate),
-    greatest: perKey((rows: number) => statement(greatestIdentifier(type, relations, dialect, rows))),
+    greatest: perKey((rows: number) => ofData(greatestIdentifier(type, relations, dialect, rows))),
     /** Returns a row if a record is on the other side of the cursor. Bound: `behindValues`. */
     behind: statement(`${behind} limit 1`),
-    limit: createDeepLimit(view, identifiers.sql, dialect, most),
+    limit: createDeepLimit(view, identifiers.query, dialect, most),
     filterValues: (asked: ListQuery) => valuesOf(asked.filters, dialect),
     values: (asked: ListQuery) => [...valuesOf(asked.filters, dialect), ...cursorCondition(asked, paths).values],
     behindValues: (asked: ListQuery) => [

@@ -1,28 +1,30 @@
 /** Reads records: each read returns JSON that the database builds from one snapshot. */
 import type { CountMode } from '../../descriptor/descriptor.ts';
 import { type Identifier, identifierSql } from '../../model/identifier.ts';
+import type { Rights } from '../../model/rights.ts';
 import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { createShapeCache, memoized } from '../../memo.ts';
 import { answerTooLong, faultyRequest, Problem } from '../../problem.ts';
 import { identifiedBy } from '../../query/filters.ts';
-import type { ListQuery, SummaryQuery, View } from '../../query/list-query.ts';
+import type { Filter, ListQuery, SummaryQuery, View } from '../../query/list-query.ts';
 import { digestOf } from '../../query/paging.ts';
 import { ownFields } from '../../query/paths.ts';
 import { MAX_GROUPS } from '../../query/summary.ts';
-import type { Dialect } from '../dialect.ts';
+import type { Dialect, RecordStatement } from '../dialect.ts';
 import {
   type Awaitable,
   COPIES_OF_TEXT,
   type Driver,
   type Reader,
+  type RecordReader,
   type Row,
   type Snapshot,
-  type Statement,
 } from '../driver.ts';
 import type { Page, Store, Summary } from '../store.ts';
+import { conditionsOn, createVisible } from './clause.ts';
 import { valuesOf } from './conditions.ts';
-import { isHeavy, MAX_SMALL_ROWS } from './heaviness.ts';
+import { isHeavy, MAX_SMALL_ROWS, ownFilter } from './heaviness.ts';
 import { compileList, LONG_MARK, MAX_BRIEF_BYTES, shapeOf } from './lists.ts';
 import { compileSummary, shapeOfSummary } from './summaries.ts';
 import {
@@ -62,13 +64,17 @@ function compileView(view: View, dialect: Dialect, most: ShownLimits) {
   const sqlType = identifierSql(identifier, dialect.name);
   const listed = dialect.listed(sqlType);
   return {
-    record: { sql: `${select} = ?`, reads },
+    record: { query: `${select} = ?`, reads },
     limit: createDeepLimit(view, `select cast(? as ${kind.isCounted ? 'bigint' : sqlType})`, dialect, most),
     // Bound: JSON array of identifiers. A join with the array might not use the primary key.
-    some: { sql: `select (${select} = listed$.value) from ${listed} order by listed$.key`, reads },
+    some: { query: `select (${select} = listed$.value) from ${listed} order by listed$.key`, reads },
     limitOfSome: createDeepLimit(view, `select value from ${listed}`, dialect),
   };
 }
+
+/** The role's conditions on the records of a list, as filters of its type. */
+const conditionsOf = ({ view: { rights, type } }: ListQuery): readonly Filter[] =>
+  rights.tables === undefined ? [] : (conditionsOn(rights, type) ?? []).map((filter) => ownFilter(filter, type));
 
 /** What the reads of one database are compiled to, each once. */
 function createCompiled(driver: Driver) {
@@ -88,7 +94,8 @@ function createCompiled(driver: Driver) {
     const shape = shapeOf(query);
     const list = lists(shape, query);
     const filterValues = list.filterValues(query);
-    const key = `${shape} ${JSON.stringify(filterValues)}`;
+    const { rights } = query.view;
+    const key = `${rights.tables ? rights.key : ''}${shape} ${JSON.stringify(filterValues)}`;
     return {
       query,
       keys: { none: '', exact: `exact ${key}`, estimated: `estimated ${key}` },
@@ -96,11 +103,11 @@ function createCompiled(driver: Driver) {
       quick: isSqlite && query.view.relations.length > 0 ? quickLists(shape, query) : list,
       values: list.values(query),
       filterValues,
-      isHeavy: isHeavy(query),
+      isHeavy: isHeavy({ ...query, filters: [...conditionsOf(query), ...query.filters] }),
     };
   });
   const summaryOf = (query: SummaryQuery) => summaries(shapeOfSummary(query), query);
-  return { dialect, isSqlite, viewOf, quickViewOf, boundOf, summaryOf };
+  return { dialect, isSqlite, visible: createVisible(dialect), viewOf, quickViewOf, boundOf, summaryOf };
 }
 
 type Compiled = ReturnType<typeof createCompiled>;
@@ -108,7 +115,7 @@ type BoundList = ReturnType<Compiled['boundOf']>;
 
 async function readRecord(
   { record: statement, limit }: ReturnType<Compiled['viewOf']>,
-  reader: Reader,
+  reader: RecordReader,
   view: View,
   identifier: Identifier,
   caller: Caller,
@@ -119,7 +126,7 @@ async function readRecord(
 
 async function readRecords(
   { some, limitOfSome }: ReturnType<Compiled['viewOf']>,
-  reader: Reader,
+  reader: RecordReader,
   view: View,
   wanted: readonly Identifier[],
   caller: Caller,
@@ -152,7 +159,7 @@ async function orSearched<T>({ isSqlite }: Compiled, quick: Awaitable<T>, search
   }
 }
 
-async function identifiers(reader: Reader, { list, values, query }: BoundList): Promise<readonly Identifier[]> {
+async function identifiers(reader: RecordReader, { list, values, query }: BoundList): Promise<readonly Identifier[]> {
   const bound = [...values, query.limit ?? Number.MAX_SAFE_INTEGER, 0];
   return (await reader.column(list.identifiers, bound)) as readonly Identifier[];
 }
@@ -160,12 +167,13 @@ async function identifiers(reader: Reader, { list, values, query }: BoundList): 
 /** `least`: records found already, the minimum of an estimate. */
 async function totalOf(
   { dialect }: Compiled,
-  reader: Reader,
-  { list, filterValues }: BoundList,
+  reader: RecordReader,
+  { list, filterValues, query }: BoundList,
   count: CountMode,
   least = 0,
 ) {
-  if (count === 'estimated') {
+  // The estimate of a role would need another statement.
+  if (count === 'estimated' && query.view.rights.tables === undefined) {
     const { rows, isCheap } = dialect.estimate.read((await reader.get(list.estimate, filterValues)) ?? []);
     if (!isCheap) return Math.max(least, rows);
   }
@@ -173,7 +181,7 @@ async function totalOf(
 }
 
 /** The records of a page, and one more if a page follows. `rows`: for order values that the JSON lacks. */
-async function readRows(reader: Reader, asked: BoundList, count: CountMode, caller: Caller) {
+async function readRows(reader: RecordReader, asked: BoundList, count: CountMode, caller: Caller) {
   const { list, query, values, filterValues } = asked;
   const { limit = 0, offset } = query;
   const bound = [...values, limit + 1, offset];
@@ -197,7 +205,7 @@ async function readRows(reader: Reader, asked: BoundList, count: CountMode, call
 /** Replaces the place of a cursor by the values of its record, if these have not changed. */
 async function placed(
   { boundOf }: Compiled,
-  reader: Reader,
+  reader: RecordReader,
   { query }: BoundList,
   caller: Caller,
 ): Promise<BoundList | undefined> {
@@ -213,7 +221,7 @@ async function placed(
 
 async function readPage(
   compiled: Compiled,
-  reader: Reader,
+  reader: RecordReader,
   asked: BoundList,
   count: CountMode,
   caller: Caller,
@@ -259,7 +267,7 @@ const isOneStatement = ({ list: { limit, counted }, query: { cursor } }: BoundLi
 
 async function readGroups(
   { summaryOf, dialect }: Compiled,
-  reader: Reader,
+  reader: RecordReader,
   query: SummaryQuery,
   count: CountMode,
   caller: Caller,
@@ -281,9 +289,15 @@ async function readGroups(
   };
 }
 
-async function* textsOf(snapshot: Snapshot, { query, list }: BoundList, values: readonly SqlValue[]) {
+async function* textsOf(
+  { visible }: Compiled,
+  snapshot: Snapshot,
+  { query, list }: BoundList,
+  given: readonly SqlValue[],
+) {
+  const { statement, values } = visible.bind(query.view.rights, list.page);
   try {
-    for await (const records of snapshot.texts(list.page, values)) {
+    for await (const records of snapshot.texts(statement, [...values, ...given])) {
       refuseMarked(query.view, records);
       yield records;
     }
@@ -294,22 +308,25 @@ async function* textsOf(snapshot: Snapshot, { query, list }: BoundList, values: 
 
 export function createReads(driver: Driver): Reads {
   const compiled = createCompiled(driver);
-  const { isSqlite, viewOf, quickViewOf, boundOf, summaryOf } = compiled;
+  const { isSqlite, visible, viewOf, quickViewOf, boundOf, summaryOf } = compiled;
   const totalsNow = rememberedTotals(driver.version);
 
-  const isAbove = async (most: number, { greatest }: { greatest(most: number): Statement }): Promise<boolean> =>
-    !isSqlite || Number(await driver.value(greatest(most), [])) > most;
+  type Bounded = { greatest(most: number): RecordStatement };
+  const isAbove = async (most: number, { greatest }: Bounded, rights: Rights): Promise<boolean> =>
+    !isSqlite || Number(await visible.to(rights, driver).value(greatest(most), [])) > most;
 
   /** Whether a list takes too long to be read between requests. */
   async function isLong({ isHeavy: heavy, list, keys, query }: BoundList, count: CountMode): Promise<boolean> {
-    if (heavy) return isAbove(MAX_SMALL_ROWS, list);
+    if (heavy) return isAbove(MAX_SMALL_ROWS, list, query.view.rights);
     // SQLite estimates by numbers.
     const isCounted = count === 'exact' || (count === 'estimated' && !query.view.type.identifier.kind.isCounted);
-    return isSqlite && isCounted && !totalsNow().has(keys.exact) && isAbove(driver.mostCounted, list);
+    return (
+      isSqlite && isCounted && !totalsNow().has(keys.exact) && isAbove(driver.mostCounted, list, query.view.rights)
+    );
   }
 
   const record: Reads['record'] = (reader, view, identifier, caller = NO_CLIENT) =>
-    readRecord(viewOf(view), reader, view, identifier, caller);
+    readRecord(viewOf(view), visible.to(view.rights, reader), view, identifier, caller);
 
   return {
     record,
@@ -318,29 +335,33 @@ export function createReads(driver: Driver): Reads {
       const texts =
         wanted.length === 1
           ? [await record(reader, view, only, caller)]
-          : await readRecords(viewOf(view), reader, view, wanted, caller);
+          : await readRecords(viewOf(view), visible.to(view.rights, reader), view, wanted, caller);
       return wanted.map((identifier, index) => texts[index] ?? notFound(view, identifier));
     },
     found: async (query, caller = NO_CLIENT) => {
       const bound = boundOf(query);
       const read = (await isLong(bound, 'none')) ? driver.scan : driver.read;
-      return read((reader) => identifiers(reader, bound), caller, true);
+      return read((reader) => identifiers(visible.to(query.view.rights, reader), bound), caller, true);
     },
     among: (reader, query, some) =>
       identifiers(
-        reader,
+        visible.to(query.view.rights, reader),
         boundOf({
           ...query,
           filters: [identifiedBy(query.view.type, some), ...query.filters],
           limit: some.length,
         }),
       ),
-    shown: createFindViewRows(driver.dialect),
+    shown: createFindViewRows(driver.dialect, visible.to),
     summary: async (query, count, caller = NO_CLIENT) => {
       const summary = summaryOf(query);
-      const read = (await isAbove(MAX_SMALL_ROWS, summary)) ? driver.scan : driver.read;
+      const read = (await isAbove(MAX_SMALL_ROWS, summary, query.rights)) ? driver.scan : driver.read;
       const isSingle = query.limit === undefined || count === 'none';
-      return read((reader) => readGroups(compiled, reader, query, count, caller), caller, isSingle);
+      return read(
+        (reader) => readGroups(compiled, visible.to(query.rights, reader), query, count, caller),
+        caller,
+        isSingle,
+      );
     },
     // On SQLite, this reads a record without a promise, which would cost a tenth of the request.
     get: (view, identifier, caller = NO_CLIENT) => {
@@ -351,10 +372,13 @@ export function createReads(driver: Driver): Reads {
         if (quick.limit)
           return orSearched(
             compiled,
-            driver.read((reader) => readRecord(quick, reader, view, identifier, caller), caller),
+            driver.read(
+              (reader) => readRecord(quick, visible.to(view.rights, reader), view, identifier, caller),
+              caller,
+            ),
             search,
           );
-        const text = driver.value(quick.record, [identifier]);
+        const text = visible.to(view.rights, driver).value(quick.record, [identifier]);
         if (!(text instanceof Promise)) return answered(view, text, caller);
         return orSearched(
           compiled,
@@ -370,12 +394,20 @@ export function createReads(driver: Driver): Reads {
       const isSingle = isOneStatement(bound, count);
       // A search's snapshot may be older than the remembered totals.
       const search = (): Awaitable<Page> =>
-        driver.scan((reader) => readPage(compiled, reader, bound, count, caller), caller, isSingle);
+        driver.scan(
+          (reader) => readPage(compiled, visible.to(query.view.rights, reader), bound, count, caller),
+          caller,
+          isSingle,
+        );
       if (await isLong(bound, count)) return search();
       const quick = { ...bound, list: bound.quick };
       return orSearched(
         compiled,
-        driver.read((reader) => readPage(compiled, reader, quick, count, caller, totalsNow()), caller, isSingle),
+        driver.read(
+          (reader) => readPage(compiled, visible.to(query.view.rights, reader), quick, count, caller, totalsNow()),
+          caller,
+          isSingle,
+        ),
         search,
       );
     },
@@ -385,9 +417,10 @@ export function createReads(driver: Driver): Reads {
       const values = [...bound.values, query.limit ?? Number.MAX_SAFE_INTEGER, query.offset];
       const snapshot = await driver.snapshot(caller, await isLong(bound, count));
       try {
-        const total = count === 'none' ? undefined : await totalOf(compiled, snapshot, bound, count);
-        await list.limit?.(snapshot, query.view, values);
-        return { total, records: textsOf(snapshot, bound, values) };
+        const reader = visible.to(query.view.rights, snapshot);
+        const total = count === 'none' ? undefined : await totalOf(compiled, reader, bound, count);
+        await list.limit?.(reader, query.view, values);
+        return { total, records: textsOf(compiled, snapshot, bound, values) };
       } catch (error) {
         await snapshot.close();
         throw error;

@@ -5,8 +5,7 @@ import { integer } from '../../field-types/integer.ts';
 import { perKey } from '../../memo.ts';
 import type { GroupKey, Measure, Path, SummaryQuery } from '../../query/list-query.ts';
 import { valueAt } from '../../model/filters.ts';
-import { type Dialect, jsonObject, jsonOptional } from '../dialect.ts';
-import type { Statement } from '../driver.ts';
+import { type Dialect, jsonObject, jsonOptional, type RecordStatement } from '../dialect.ts';
 import { createJoinedTables, type JoinedTables, shapeOfConditions, sqlOf } from './conditions.ts';
 import { greatestIdentifier, relationsIn } from './heaviness.ts';
 import { recordJson, tablesOfPath, tablesOfView } from './views.ts';
@@ -110,10 +109,11 @@ export function compileSummary(query: SummaryQuery, dialect: Dialect) {
     ...tablesOfPath(relations),
     ...keys.flatMap(({ shown }) => (shown ? tablesOfView(shown) : [])),
   ];
-  const statement = (sql: string): Statement => ({ sql, reads: tables });
+  const statement = (text: string): RecordStatement => ({ query: text, reads: tables });
+  const ofData = (sql: string): RecordStatement => ({ ...statement(sql), isOfData: true });
   return {
     page: statement(`${select} (select * from (${found}) as groups$${orderBy} ${dialect.limit}) as page$${orderBy}`),
     count: statement(`select count(*) from (${count}) as groups$`),
-    greatest: perKey((rows: number) => statement(greatestIdentifier(type, relations, dialect, rows))),
+    greatest: perKey((rows: number) => ofData(greatestIdentifier(type, relations, dialect, rows))),
   };
 }

@@ -12,11 +12,12 @@ import {
   type Relation,
   wholeOf,
 } from '../../model/model.ts';
+import type { Rights } from '../../model/rights.ts';
 import { Problem } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { columnType } from '../columns.ts';
-import { type Dialect, jsonObject, jsonOptional } from '../dialect.ts';
-import type { Reader, Statement } from '../driver.ts';
+import { type Dialect, jsonObject, jsonOptional, type RecordStatement } from '../dialect.ts';
+import type { Reader, RecordReader } from '../driver.ts';
 
 /** The alias of the listed type's table. Every alias has a `$`, which names of fields and tables must not have. */
 export const ROOT_ALIAS = 't$';
@@ -228,11 +229,11 @@ export function createDeepLimit(compiledFor: View, identifiers: string, dialect:
   const counts = pathsOf(compiledFor).flatMap(({ relations }) => {
     if (relations.length === 1) return [];
     const sql = `select ${countSql(pathRows(relations, root, dialect), deep)}`;
-    const count = { sql, reads: [table, ...tablesOfPath(relations)] };
+    const count = { query: sql, reads: [table, ...tablesOfPath(relations)] };
     return { name: relations.map(({ name }) => name).join('.'), count };
   });
   if (counts.length === 0) return undefined;
-  return async (reader: Reader, view: View, values: readonly SqlValue[]): Promise<void> => {
+  return async (reader: RecordReader, view: View, values: readonly SqlValue[]): Promise<void> => {
     let total = 0;
     for (const { name, count } of counts) {
       total += Number(await reader.value(count, values));
@@ -250,7 +251,7 @@ export interface ViewRow {
 const MAX_LOCKED_RECORDS = 10;
 
 /** Finds the related records that preconditions lock; undefined if a relation has too many. */
-export function createFindViewRows(dialect: Dialect) {
+export function createFindViewRows(dialect: Dialect, visibleTo: (rights: Rights, reader: Reader) => RecordReader) {
   const statementOf = createShapeCache((view: View) => viewRowsStatement(view, dialect));
   return async (
     reader: Reader,
@@ -259,7 +260,8 @@ export function createFindViewRows(dialect: Dialect) {
   ): Promise<readonly ViewRow[] | undefined> => {
     const most = MAX_SHOWN_ROWS * Math.min(identifiers.length, MAX_LOCKED_RECORDS);
     const statement = statementOf(`${view.type.statementKey}|${view.key}`, view);
-    const found = Map.groupBy(await reader.all(statement, [JSON.stringify(identifiers)]), ([path]) => Number(path));
+    const rows = await visibleTo(view.rights, reader).all(statement, [JSON.stringify(identifiers)]);
+    const found = Map.groupBy(rows, ([path]) => Number(path));
     if ([...found.values()].some(({ length }) => length > most)) return undefined;
     return pathsOf(view).flatMap(({ type }, path) =>
       (found.get(path) ?? []).map(([, number, text]) => {
@@ -270,7 +272,7 @@ export function createFindViewRows(dialect: Dialect) {
 }
 
 /** Returns the index in `pathsOf` and the identifier, in columns of their own if it may be a text. Bound: JSON array of identifiers. */
-function viewRowsStatement(view: View, dialect: Dialect): Statement {
+function viewRowsStatement(view: View, dialect: Dialect): RecordStatement {
   const { quote } = dialect;
   const { table, identifier } = view.type;
   const asked = `${ROOT_ALIAS}.${quote(identifier.column)} = asked$.id$`;
@@ -286,5 +288,5 @@ function viewRowsStatement(view: View, dialect: Dialect): Statement {
   });
   const listed = dialect.listed(identifierSql(identifier, dialect.name));
   const sql = `with asked$ as (select listed$.value as id$ from ${listed}) ${selects.join(' union all ')}`;
-  return { sql, reads: tablesOfView(view) };
+  return { query: sql, reads: tablesOfView(view) };
 }

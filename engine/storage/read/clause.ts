@@ -1,0 +1,171 @@
+/**
+ * Statements that read for a role begin with a WITH clause, in which each table name stands for what the role sees of it:
+ * hidden rows are missing, and hidden columns and links to hidden rows are null. `orders$` is the whole table.
+ */
+import type { SqlValue } from '../../field-types/field-type.ts';
+import { createCache, memoized } from '../../memo.ts';
+import type { Filter } from '../../model/filters.ts';
+import { identifierSql } from '../../model/identifier.ts';
+import type { RecordType, Reference } from '../../model/model.ts';
+import { entryOf, type Rights, shows, type VisibleTable } from '../../model/rights.ts';
+import { type Column, columnsOf } from '../columns.ts';
+import type { Dialect, RecordStatement, Statement } from '../dialect.ts';
+import type { OnRow, Reader, RecordReader, Row, Values } from '../driver.ts';
+import { createJoinedTables, sqlOf } from './conditions.ts';
+import { relationsIn } from './heaviness.ts';
+import { tablesOfPath } from './views.ts';
+
+interface Bound {
+  readonly statement: Statement;
+  /** Of the conditions; they precede those of the statement itself. */
+  readonly values: readonly SqlValue[];
+}
+
+/** Statements of roles that differ only in values are the same object, which connections prepare once. */
+const MOST_STATEMENTS = 2000;
+
+export function createVisible(dialect: Dialect) {
+  const statements = createCache<Statement>(MOST_STATEMENTS);
+  const plain = memoized(({ query, reads }: RecordStatement): Statement => ({ sql: query, reads }));
+  const boundTo = memoized((rights: Rights) => {
+    const { tables } = rights;
+    return memoized((statement: RecordStatement): Bound => {
+      if (tables === undefined) return { statement: plain(statement), values: [] };
+      const { sql, reads, values } = new Clause(rights, tables, dialect).before(statement);
+      return { statement: statements(sql, () => ({ sql, reads })), values };
+    });
+  });
+  return {
+    bind: (rights: Rights, statement: RecordStatement): Bound => boundTo(rights)(statement),
+    to: (rights: Rights, reader: Reader): RecordReader => new VisibleReader(boundTo(rights), reader),
+  };
+}
+
+class VisibleReader implements RecordReader {
+  readonly #bind: (statement: RecordStatement) => Bound;
+  readonly #reader: Reader;
+
+  constructor(bind: (statement: RecordStatement) => Bound, reader: Reader) {
+    this.#bind = bind;
+    this.#reader = reader;
+  }
+
+  all(asked: RecordStatement, given: Values, onRow?: OnRow<Row>) {
+    const { statement, values } = this.#bind(asked);
+    return this.#reader.all(statement, withBefore(values, given), onRow);
+  }
+
+  get(asked: RecordStatement, given: Values) {
+    const { statement, values } = this.#bind(asked);
+    return this.#reader.get(statement, withBefore(values, given));
+  }
+
+  value(asked: RecordStatement, given: Values) {
+    const { statement, values } = this.#bind(asked);
+    return this.#reader.value(statement, withBefore(values, given));
+  }
+
+  column(asked: RecordStatement, given: Values, onRow?: OnRow<SqlValue>) {
+    const { statement, values } = this.#bind(asked);
+    return this.#reader.column(statement, withBefore(values, given), onRow);
+  }
+}
+
+const withBefore = (before: Values, given: Values): Values => (before.length === 0 ? given : [...before, ...given]);
+
+/** The conditions of the role on the records of a type; undefined if it sees none. */
+export const conditionsOn = (rights: Rights, { name }: RecordType): readonly Filter[] | undefined =>
+  entryOf(rights, name, 'read')?.where;
+
+const ROW = 'v$';
+
+class Clause {
+  readonly #rights: Rights;
+  readonly #tables: ReadonlyMap<string, VisibleTable>;
+  readonly #dialect: Dialect;
+  /** The whole tables that conditions read, by the names without `$`. */
+  readonly #data = new Set<string>();
+  readonly #values: SqlValue[] = [];
+
+  constructor(rights: Rights, tables: ReadonlyMap<string, VisibleTable>, dialect: Dialect) {
+    this.#rights = rights;
+    this.#tables = tables;
+    this.#dialect = dialect;
+  }
+
+  before({ query, reads, isOfData = false }: RecordStatement) {
+    const { quote, locks } = this.#dialect;
+    const shown = [...new Set(reads)].flatMap((name) => {
+      const table = this.#tables.get(name);
+      return table ? [`${quote(name)} as not materialized (${this.#visible(table, query, isOfData)})`] : [];
+    });
+    const stored = (name: string): string => (locks ? quote(name) : `main.${quote(name)}`);
+    const whole = [...this.#data].map(
+      (name) => `${quote(`${name}$`)} as not materialized (select * from ${stored(name)})`,
+    );
+    const [comma, rest] = query.startsWith('with ') ? [',', query.slice('with '.length)] : ['', query];
+    const count = this.#values.length;
+    // Numbered parameters follow those of the clause.
+    const numbered = rest.replaceAll(/ \$(\d+)\b/g, (_, number) => ` $${Number(number) + count}`);
+    const sql = `with ${[...whole, ...shown].join(', ')}${comma} ${numbered}`;
+    return { sql, reads: [...new Set([...reads, ...this.#data])], values: this.#values };
+  }
+
+  #visible({ type, data }: VisibleTable, query: string, isOfData: boolean): string {
+    const { quote } = this.#dialect;
+    this.#data.add(type.table);
+    if (isOfData) return `select * from ${quote(data.table)}`;
+    const { identifier } = type;
+    const columns = columnsOf(type, this.#dialect.name).filter(({ name }) => query.includes(quote(name)));
+    const shown = columns.map((column, index) => this.#column(type, data, column, index));
+    const select = [`${ROW}.${quote(identifier.column)}`, ...shown].join(', ');
+    const { joins, condition } = this.#condition(data, conditionsOn(this.#rights, type), ROW);
+    return `select ${select} from ${quote(data.table)} as ${ROW}${joins}${condition === '' ? '' : ` where ${condition}`}`;
+  }
+
+  #column(type: RecordType, data: RecordType, { name, field, folds, reference }: Column, index: number): string {
+    const { quote } = this.#dialect;
+    const column = `${ROW}.${quote(name)}`;
+    const hidden = `null as ${quote(name)}`;
+    const stored = field ?? folds;
+    if (stored) return type.fields.has(stored.name) && !shows(this.#rights, type, stored.name) ? hidden : column;
+    if (reference === undefined) {
+      const isOpen = entryOf(this.#rights, type.name, 'read')?.openKeys;
+      return isOpen ? column : `cast('{}' as ${this.#dialect.openKeys}) as ${quote(name)}`;
+    }
+    const target = data.references.find((one) => one.column === name)?.target ?? data;
+    const conditions = this.#showsLink(type, reference) ? conditionsOn(this.#rights, target) : undefined;
+    if (conditions?.length === 0) return column;
+    if (conditions === undefined)
+      return `cast(null as ${identifierSql(target.identifier, this.#dialect.name)}) as ${quote(name)}`;
+    const alias = `l${index}$`;
+    const { joins, condition } = this.#condition(target, conditions, alias);
+    const linked = `${alias}.${quote(target.identifier.column)} = ${column}`;
+    this.#data.add(target.table.slice(0, -1));
+    const found = `select 1 from ${quote(target.table)} as ${alias}${joins} where ${linked} and ${condition}`;
+    return `case when exists (${found}) then ${column} end as ${quote(name)}`;
+  }
+
+  /** A link belongs to the relation of this type, else to that of the other. */
+  #showsLink(type: RecordType, reference: Reference): boolean {
+    const { relation, target } = reference;
+    if (relation) return shows(this.#rights, type, relation.name);
+    const other = [...target.relations.values()].find(
+      ({ link }) => link.at === 'target' && link.reference === reference,
+    );
+    return other !== undefined && shows(this.#rights, target, other.name);
+  }
+
+  #condition(data: RecordType, conditions: readonly Filter[] | undefined, alias: string) {
+    if (conditions === undefined) return { joins: '', condition: '1 = 0' };
+    const source = createJoinedTables(data, this.#dialect, alias);
+    const { sql, values } = sqlOf(conditions, source, this.#dialect);
+    for (const name of tablesOfPath(relationsIn(conditions))) this.#data.add(name.slice(0, -1));
+    this.#values.push(...values);
+    const joins = source.joins();
+    if (joins === '') return { joins: '', condition: sql };
+    // SQLite reads a subquery with joins as a whole where it is joined itself.
+    if (this.#dialect.plansSets) return { joins: ` ${joins}`, condition: sql };
+    return { joins: '', condition: `exists (select 1 from (select 1) as one$ ${joins} where ${sql})` };
+  }
+}

@@ -1,0 +1,73 @@
+/** Faults of roles are reported with file, line and column, and stop the start. */
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { checkRoles } from '../../engine/access/checks.ts';
+import { checkSchema } from '../../engine/validation/check-schema.ts';
+
+const { schema } = checkSchema('tests/fixtures/roles/schema');
+
+function faultsOf(...files: readonly string[]): readonly string[] {
+  if (!schema) throw new Error('the schema is faulty');
+  const directory = mkdtempSync(join(tmpdir(), 'access-'));
+  mkdirSync(directory, { recursive: true });
+  for (const [index, text] of files.entries()) writeFileSync(join(directory, `${index}.yaml`), text);
+  const { roles, diagnostics } = checkRoles(directory, schema.model, schema.validatorsOf);
+  expect(roles === undefined).toBe(diagnostics.length > 0);
+  return diagnostics.map(({ line, column, code, message }) => `${line}:${column} ${code} ${message}`);
+}
+
+test.each([
+  ['role: a\nread: { Ordr: true }', '2:9 unknown-type there is no type "Ordr"; did you mean "Order"?'],
+  ['role: a\nreed: { Order: true }', '2:1 unknown-key'],
+  ['role: a\nread: { Order: 7 }', '2:16 wrong-type'],
+  ['role: a\nread: { Order: { were: {} } }', '2:18 unknown-key "Order" has no key "were"; did you mean "where"?'],
+  ['role: a\nread: { Order: { only: [notes] } }', '2:25 unknown-field Order has no field or relation "notes"'],
+  ['role: a\nread: { Order: { except: [id] } }', '2:27 hidden-identifier'],
+  ['role: a\nread: { Order: { only: [note], except: [note] } }', '2:41 repeated-item "note" stands in both'],
+  ['role: a\nread: { Order: { where: { stat: open } } }', '2:27 bad-condition Order has no field "stat"; did you mean'],
+  [
+    'role: a\nread: { Order: { where: { state: opened } } }',
+    '2:34 bad-condition "opened" is not a valid value of "state"',
+  ],
+  ['role: a\nread: { Order: { where: { number: { gt: "7" } } } }', '2:41 bad-condition "7" is not written as'],
+  ['role: a\nread: { Order: { where: { number: { gtt: 7 } } } }', '2:37 bad-condition "gtt" is not an operator'],
+  [
+    'role: a\nread: { Order: { where: { number: null } } }',
+    '2:35 bad-condition "number" needs a value; for null, write',
+  ],
+  ['role: a\nread: { Order: { where: { number: { in: 7 } } } }', '2:41 bad-condition "in" takes a list'],
+  ['role: a\nread: { Order: { where: { number: { gt: { now: true } } } } }', '2:41 bad-condition'],
+  ['role: a\nread: { Order: { where: { number: { gt: { claims: x } } } } }', '2:41 bad-condition expected a value'],
+  ['role: a\nread: { Order: { to: {} } }', '2:18 misplaced-key "to" says'],
+  ['role: a\ndelete: { Order: { set: { note: x } } }', '2:20 misplaced-key a deletion has no body'],
+  ['role: a\nwrite: { Order: true }\ndelete: { Order: true }', '3:11 repeated-item "Order" stands under "write" too'],
+  ['role: a\nscope: all', '2:8 bad-scope "scope" takes conditions, or none'],
+  ['role: a\nscope: { branch: { claim: b } }\nread: { Tag: true }', '2:1 bad-scope the scope does not hold for Tag'],
+  ['role: a\ninclude: [bb]', '2:11 unknown-role there is no role "bb"'],
+  ['role: a\ncreate: { Order: { only: [note] } }', '2:11 create-without-required a new Order needs "number"'],
+  ['role: a\ncreate: { Order: { set: { state: opened } } }', '2:34 bad-set'],
+  ['role: a\nupdate: { Order: { where: { state: open } } }', '2:11 not-supported'],
+  ['role: a\nread: { Order: { where: { state: [open] } } }', '2:34 bad-condition "state" needs a value; for one of'],
+])('%s', (text, expected) => {
+  expect(faultsOf(text)).toContainEqual(expect.stringContaining(expected));
+});
+
+test('faults between files', () => {
+  const [a, b] = ['role: a\nread: { Order: true }', 'role: b\nread: { Order: { except: [note] } }'];
+  expect(faultsOf(a, a)).toEqual([expect.stringContaining('1:7 duplicate-role the role "a" is in ')]);
+  expect(faultsOf(a, b, 'role: c\ninclude: [a, b]')).toEqual([
+    expect.stringMatching(
+      /^2:1 include-conflict for read of Order the included roles differ: .*0\.yaml:2 and .*1\.yaml:2/,
+    ),
+  ]);
+  expect(faultsOf('role: a\ninclude: [b]', 'role: b\ninclude: [a]')).toHaveLength(2);
+  const scoped = 'role: s\nscope: { branch: { claim: b } }\nread: { Order: true }';
+  expect(faultsOf(a, scoped)).toEqual([expect.stringContaining('1:7 bad-scope other roles have a scope')]);
+  expect(faultsOf(`${a}\nscope: none`, scoped)).toEqual([]);
+});
+
+test('included entries that agree, and an own entry in place of those that do not', () => {
+  const [a, b] = ['role: a\nread: { Order: true, Tag: true }', 'role: b\nread: { Order: false, Tag: true }'];
+  expect(faultsOf(a, b, 'role: c\ninclude: [a, b]\nread: { Order: true }')).toEqual([]);
+});

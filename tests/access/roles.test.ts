@@ -1,0 +1,126 @@
+/** What a role reads: the rest is absent everywhere. */
+import { createToken, tokenLine } from '../../engine/access/tokens.ts';
+import { exchange } from '../support/exchange.ts';
+import { useServer } from '../support/server.ts';
+
+const TOKENS = { editor: createToken(), north: createToken(), nowhere: createToken() } as const;
+type Who = keyof typeof TOKENS;
+
+const lines = [
+  tokenLine({ name: 'editor', role: 'editor', claims: {} }, TOKENS.editor),
+  tokenLine({ name: 'north', role: 'branch-reader', claims: { branch: '1' } }, TOKENS.north),
+  tokenLine({ name: 'nowhere', role: 'branch-reader', claims: {} }, TOKENS.nowhere),
+];
+const server = useServer({
+  schemaDirectory: 'tests/fixtures/roles/schema',
+  settings: { accessDirectory: 'tests/fixtures/roles/access', tokens: lines.join(';') },
+});
+
+async function ask(who: Who, title: string, body?: unknown) {
+  const headers = { authorization: `Bearer ${TOKENS[who]}`, 'content-type': 'application/json' };
+  const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+  const answer = await exchange(server.url, title, { headers, ...sent });
+  return { ...answer, body: answer.text === '' ? undefined : JSON.parse(answer.text) };
+}
+
+const asEditor = async (title: string, body: unknown): Promise<void> => {
+  const { status, text } = await ask('editor', title, body);
+  if (status >= 300) throw new Error(`${title}: ${text}`);
+};
+
+beforeAll(async () => {
+  await asEditor('POST /api/branches', [{ name: 'North' }, { name: 'South' }]);
+  await asEditor('POST /api/customers', [
+    { name: 'Ada', level: 1 },
+    { name: 'Bob', level: 3 },
+  ]);
+  await asEditor('POST /api/tags', [{ word: 'hot' }, { word: 'black', secret: true }]);
+  const order = (number: number, branch: number, customer: number) => ({
+    number,
+    internal_note: `secret ${number}`,
+    branch: { id: branch },
+    customer: { id: customer },
+    lines: [{ text: `line of ${number}` }],
+    tags: [{ id: 1 }, { id: 2 }],
+  });
+  await asEditor('POST /api/orders', [order(1, 1, 1), order(2, 1, 2), order(3, 2, 1), order(4, 2, 2)]);
+});
+
+test('a role sees its own orders, without hidden fields, links and members', async () => {
+  const { status, body, headers } = await ask('north', 'GET /api/orders?_cnd[limit]=0,10');
+  expect([status, headers['x-total-count']]).toEqual([200, '2']);
+  expect(body).toMatchObject([
+    { id: 1, number: 1, branch: { id: 1 }, customer: { id: 1 }, lines: [{ id: 1 }], tags: [{ id: 1 }] },
+    { id: 2, number: 2, branch: { id: 1 }, customer: null, lines: [{ id: 2 }], tags: [{ id: 1 }] },
+  ]);
+  expect(JSON.stringify(body)).not.toMatch(/secret [0-9]|internal/);
+});
+
+test.each([
+  ['GET /api/orders/1', 200],
+  ['GET /api/orders/3', 404],
+  ['GET /api/orders/99', 404],
+  ['GET /api/lines/1', 200],
+  ['GET /api/lines/3', 404],
+  ['GET /api/branches/2', 404],
+  ['GET /api/orders?_cnd[internal_note]=x', 400],
+  ['GET /api/orders?fields=internal_note', 400],
+  ['GET /api/orders?_cnd[orderBy]=internal_note', 400],
+  ['POST /api/orders', 403],
+  ['DELETE /api/orders/1', 403],
+  ['GET /api/nothing', 404],
+] as const)('%s is answered with %i', async (title, status) => {
+  expect((await ask('north', title, title.startsWith('POST') ? {} : undefined)).status).toBe(status);
+});
+
+const without = (text: string): string => text.replaceAll(/\b(3|99)\b/g, 'N');
+
+test('a hidden record is answered as one that never was', async () => {
+  const [hidden, none] = [await ask('north', 'GET /api/orders/3'), await ask('north', 'GET /api/orders/99')];
+  expect(without(hidden.text)).toBe(without(none.text));
+});
+
+test.each([
+  ['_cnd[customer.name]=Bob', []],
+  ['_cnd[customer][null]=true', [2]],
+  ['_cnd[tags][$some][0][word]=black', []],
+  ['_cnd[tags][$count]=1', [1, 2]],
+  ['_cnd[branch.orders][$count]=2', [1, 2]],
+  ['_cnd[orderBy]=customer.name', [2, 1]],
+] as const)('orders by ?%s', async (search, numbers) => {
+  const { body, text } = await ask('north', `GET /api/orders?${search}`);
+  expect(Array.isArray(body) ? body.map((one: { number: number }) => one.number) : text).toEqual(numbers);
+});
+
+test('a summary counts what is visible', async () => {
+  const { body } = await ask('north', 'GET /api/orders/$summary?by=customer&measure=count');
+  expect(body).toEqual([
+    { by: { customer: null }, measures: { count: 1 } },
+    { by: { customer: expect.objectContaining({ id: 1 }) }, measures: { count: 1 } },
+  ]);
+});
+
+test('a claim that is missing allows nothing', async () => {
+  expect((await ask('nowhere', 'GET /api/orders')).body).toEqual([]);
+  expect((await ask('nowhere', 'GET /api/branches')).body).toEqual([]);
+  expect((await ask('nowhere', 'GET /api/customers')).body).toHaveLength(1);
+  expect((await ask('nowhere', 'GET /api/lines')).body).toEqual([]);
+});
+
+test('$me says what the identity may do', async () => {
+  expect((await ask('north', 'GET /api/$me')).body).toEqual({
+    name: 'north',
+    role: 'branch-reader',
+    types: {
+      Branch: ['list', 'get'],
+      Customer: ['list', 'get'],
+      Line: ['list', 'get'],
+      Order: ['list', 'get'],
+      Tag: ['list', 'get'],
+    },
+  });
+});
+
+test('without credentials there is no access', async () => {
+  expect((await exchange(server.url, 'GET /api/orders', {})).status).toBe(401);
+});
