@@ -25,6 +25,7 @@ export const byName = <T extends { readonly name: string }>(
 export function describeType(type: RecordType): JsonObject {
   const { name, title, description, inRecord, kind, by, constraints, examples } = type.identifier;
   const made = { type: kind.type.name, by, ...constraints, ...(examples.length > 0 ? { examples } : {}) };
+  const { section, columns, order } = type.presents;
   return withoutUndefined({
     type: type.name,
     title: { ...type.title },
@@ -34,14 +35,20 @@ export function describeType(type: RecordType): JsonObject {
     table: type.table,
     operations: [...type.operations],
     identifier: { name, ...made, title, description, inRecord },
-    label: labelAmong(type, type.defaultVariant.fields)?.name,
+    label: type.presents.label ?? labelAmong(type, type.defaultVariant.fields)?.name,
     order: orderOf(type),
     fields: byName(type.fields.values(), describeField),
     relations: byName(type.relations.values(), describeRelation),
     unique: groups(type, true),
     indexes: groups(type, false),
     checks: type.checks.map((check) => ({ ...ruleOf(check), message: check.message, at: check.at.name })),
-    list: { maxLimit: type.maxLimit, count: type.count },
+    list: withoutUndefined({
+      maxLimit: type.maxLimit,
+      count: type.count,
+      columns: columns && [...columns],
+      order: order && [...order],
+    }),
+    section,
     open: type.open,
     variants: describeVariants(type),
     preconditions: type.preconditions,
@@ -56,6 +63,7 @@ function orderOf({ order, identifier }: RecordType): readonly string[] {
 }
 
 export function describeField(field: Field): JsonObject {
+  const { shows } = field;
   const isComparable = field.type.operators.length > 0;
   const defaults = Object.entries(constraintsOf(field.type.name)).flatMap(([keyword, schema]): [string, JsonValue][] =>
     schema['default'] === undefined ? [] : [[keyword, schema['default']]],
@@ -73,6 +81,7 @@ export function describeField(field: Field): JsonObject {
     ...(field.type.isText ? { caseless: field.caseless, multiline: field.multiline } : {}),
     ...Object.fromEntries(defaults),
     ...field.constraints,
+    shows: typeof shows === 'object' ? { ...shows } : shows,
     titles: titlesOf(field),
     examples: field.examples,
   });

@@ -24,6 +24,9 @@ export const generatedMeanings = {
   updatedBy: 'the name of the token that last changed one of its own values; null if the service has no tokens',
 } as const satisfies Record<Generated, string>;
 
+/** What values are, for people. */
+export type Shows = string | { readonly money: string };
+
 export interface FieldDescriptor {
   readonly type: string;
   readonly title?: string;
@@ -38,6 +41,7 @@ export interface FieldDescriptor {
   readonly index?: boolean;
   readonly caseless?: boolean;
   readonly multiline?: boolean;
+  readonly shows?: Shows;
   /** Keys: values of `enum` as text. */
   readonly titles?: Readonly<Record<string, string>>;
   readonly renamedFrom?: string;
@@ -92,6 +96,17 @@ interface IdentifierDescriptor {
   readonly examples?: readonly JsonValue[];
 }
 
+interface ListDescriptor {
+  readonly maxLimit?: number;
+  readonly count?: CountMode;
+  readonly columns?: readonly string[];
+  readonly order?: readonly string[];
+}
+
+/** The paths of a label with several fields; none, if it is the name of one. */
+export const labelPaths = (label: string): readonly string[] =>
+  [...label.matchAll(/\{([^{}]*)\}/g)].map(([, path = '']) => path);
+
 export interface Descriptor {
   readonly type: string;
   readonly title?: string | TypeTitle;
@@ -109,7 +124,8 @@ export interface Descriptor {
   readonly unique?: readonly (readonly string[])[];
   readonly indexes?: readonly (readonly string[])[];
   readonly checks?: readonly CheckDescriptor[];
-  readonly list?: { readonly maxLimit?: number; readonly count?: CountMode };
+  readonly list?: ListDescriptor;
+  readonly section?: string;
   readonly open?: boolean;
   /** `default` names a key of `omit`; `omit` lists the fields that each variant leaves out. */
   readonly variants?: { readonly default: string; readonly omit: Readonly<Record<string, readonly string[]>> };

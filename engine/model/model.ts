@@ -7,6 +7,7 @@ import type {
   Operation,
   Preconditions,
   RelationKind,
+  Shows,
   TypeTitle,
 } from '../descriptor/descriptor.ts';
 import type { FieldType, Generated, OperatorName, Shape } from '../field-types/field-type.ts';
@@ -35,6 +36,7 @@ export interface Field extends Shape {
   /** Filters and orders ignore case. */
   readonly caseless: boolean;
   readonly multiline: boolean;
+  readonly shows: Shows | undefined;
   /** Titles of `enum` values, by the value as text. */
   readonly valueTitles: ReadonlyMap<string, string>;
   /** Column of case-folded strings; other instances or unique indexes may need it even if not `caseless`. */
@@ -158,6 +160,7 @@ export interface RecordType {
   readonly operations: ReadonlySet<Operation>;
   readonly identifier: IdentifierField;
   readonly label: Field | undefined;
+  readonly presents: Presents;
   readonly fields: ReadonlyMap<string, Field>;
   /** Generated fields known only to other instances: the service fills them in, requests cannot see them. */
   readonly hidden: readonly Field[];
@@ -190,6 +193,15 @@ export const ownedTypes = ({ types }: Model): ReadonlySet<RecordType> =>
       [...relations.values()].flatMap(({ owned, target }) => (owned ? target : [])),
     ),
   );
+
+/** How people see the type first; requests do not. */
+export interface Presents {
+  /** With several fields: `{last_name}, {first_name}`. */
+  readonly label: string | undefined;
+  readonly section: string | undefined;
+  readonly columns: readonly string[] | undefined;
+  readonly order: readonly string[] | undefined;
+}
 
 /** The field that names a record: the descriptor's label, else a string, preferably one that is required, then unique. */
 export function labelAmong({ label }: RecordType, shown: readonly Field[]): Field | undefined {

@@ -9,6 +9,7 @@ import {
   isNowByDefault,
   isNullable,
   joinTable,
+  labelPaths,
   operationsOf,
   ownColumn,
   pairUp,
@@ -43,7 +44,8 @@ export function resolveType(descriptor: Descriptor): Draft<RecordType> {
   const fields = new Map(
     Object.entries(descriptor.fields ?? {}).map(([name, field]) => [name, resolveField(name, field)]),
   );
-  const { title = titleFrom(descriptor.type), label } = descriptor;
+  const { title = titleFrom(descriptor.type), label = '', list = {} } = descriptor;
+  const paths = labelPaths(label);
   const variants = new Map<string, Variant>();
   for (const [variant, omitted] of Object.entries(descriptor.variants?.omit ?? { '': [] }))
     variants.set(variant, {
@@ -60,7 +62,13 @@ export function resolveType(descriptor: Descriptor): Draft<RecordType> {
     table: tableOf(descriptor),
     operations: operationsOf(descriptor),
     identifier: resolveIdentifier(descriptor),
-    label: label === undefined ? undefined : (defined(fields.get(label), label) as Draft<Field>),
+    label: fields.get([label, ...paths].find((name) => fields.has(name)) ?? '') as Draft<Field> | undefined,
+    presents: {
+      label: paths.length > 0 ? label : undefined,
+      section: descriptor.section,
+      columns: list.columns && [...list.columns],
+      order: list.order && [...list.order],
+    },
     fields,
     hidden: [],
     relations: new Map(),
@@ -73,8 +81,8 @@ export function resolveType(descriptor: Descriptor): Draft<RecordType> {
     }),
     indexes: [],
     checks: (descriptor.checks ?? []).map((check) => resolveCheck(check, fields) as Draft<Check>),
-    maxLimit: descriptor.list?.maxLimit ?? DEFAULTS.maxLimit,
-    count: descriptor.list?.count ?? DEFAULTS.count,
+    maxLimit: list.maxLimit ?? DEFAULTS.maxLimit,
+    count: list.count ?? DEFAULTS.count,
     open: descriptor.open ?? DEFAULTS.open,
     variants,
     defaultVariant: defined(variants.get(descriptor.variants?.default ?? ''), 'default variant'),
@@ -112,6 +120,7 @@ export function resolveField(name: string, descriptor: FieldDescriptor): Field {
     index: descriptor.index ?? false,
     caseless: descriptor.caseless ?? false,
     multiline: descriptor.multiline ?? false,
+    shows: descriptor.shows,
     valueTitles: new Map(
       (listed(shapeOf(descriptor)) ?? [])
         .map(String)

@@ -1,6 +1,6 @@
 /** What a client may do: the rights of a token or of a role, and the Model as the client sees it. */
 import { createHash } from 'node:crypto';
-import type { Operation } from '../descriptor/descriptor.ts';
+import { labelPaths, type Operation } from '../descriptor/descriptor.ts';
 import type { JsonObject } from '../json/json.ts';
 import type { Filter } from './filters.ts';
 import { type Field, type Model, type RecordType, type Relation, uniqueIndexes, type UniqueMembers } from './model.ts';
@@ -212,12 +212,27 @@ function seeType(
   const relations = relationsFor(rights, type);
   const isShown = (member: Field | Relation): boolean =>
     'link' in member ? relations.has(member.name) : shows(rights, type, member.name);
-  const { label } = type;
+  const { label, presents } = type;
+  const isSeenName = (name: string): boolean => {
+    const member = type.fields.get(name) ?? type.relations.get(name);
+    return member === undefined || isShown(member);
+  };
+  const isSeenPath = (path: string): boolean => {
+    const [name = '', field = ''] = path.split('.');
+    const target = type.relations.get(name)?.target;
+    return isSeenName(name) && (target === undefined || shows(rights, target, field));
+  };
   revisions.set(type, {
     whole: type,
     statementKey: `${type.statementKey} ${rights.names}`,
     operations: new Set([...type.operations].filter((operation) => can(rights, type, operation))),
     label: label && isShown(label) ? label : undefined,
+    presents: {
+      ...presents,
+      label: presents.label !== undefined && labelPaths(presents.label).every(isSeenPath) ? presents.label : undefined,
+      columns: presents.columns?.filter(isSeenName),
+      order: presents.order?.filter((term) => isSeenName(term.split(' ', 1).join())),
+    },
     fields: new Map([...type.fields].filter(([, field]) => isShown(field))),
     relations,
     open: type.open && entryOf(rights, type.name, 'read')?.openKeys === true,
@@ -229,9 +244,16 @@ function seeType(
     seed: [],
   });
   const isWritten = can(rights, type, 'create') || can(rights, type, 'update');
-  for (const field of type.fields.values())
-    if (isWritten && !takesSome(rights, type, field.name) && field.generated === undefined)
-      revisions.set(field, { readOnly: true, required: false });
+  for (const field of type.fields.values()) {
+    const isFixed = isWritten && !takesSome(rights, type, field.name) && field.generated === undefined;
+    const { shows: shown } = field;
+    const isNamed = typeof shown !== 'object' || isSeenName(shown.money);
+    if (isFixed || !isNamed)
+      revisions.set(field, {
+        ...(isFixed ? { readOnly: true, required: false } : {}),
+        ...(isNamed ? {} : { shows: undefined }),
+      });
+  }
   for (const variant of type.variants.values()) revisions.set(variant, { fields: variant.fields.filter(isShown) });
   for (const relation of relations.values()) {
     const { target, inverse, fields } = relation;

@@ -31,6 +31,7 @@ export const recordRef = (type: RecordType, parts: Components): JsonObject =>
     const fields = fieldsOf(type, parts);
     return {
       title: type.title.one,
+      ...extensionsOf(type),
       ...recordSchema(type, fields, Object.fromEntries(shown), type.description, parts),
     };
   });
@@ -187,7 +188,7 @@ const ANYTHING = { type: ['boolean', 'object', 'array', 'number', 'string'], ite
 
 /** The full schema of a field, not a component: generators create a type for each component. */
 export function fieldValueSchema(field: Field, type: RecordType): JsonObject {
-  const { title, readOnly, generated, sensitive, caseless, multiline, examples, valueTitles } = field;
+  const { title, readOnly, generated, sensitive, caseless, multiline, shows, examples, valueTitles } = field;
   return {
     title,
     ...valueSchema(field, describedValue),
@@ -199,8 +200,19 @@ export function fieldValueSchema(field: Field, type: RecordType): JsonObject {
     ...(generated === undefined ? {} : { 'x-generated': generated }),
     ...(caseless ? { 'x-caseless': true } : {}),
     ...(multiline ? { 'x-multiline': true } : {}),
+    ...(shows === undefined ? {} : { 'x-shows': typeof shows === 'object' ? { ...shows } : shows }),
     ...(sensitive ? { 'x-sensitive': true } : {}),
     ...(examples.length === 0 ? {} : { examples }),
+  };
+}
+
+/** How people see the type first. */
+function extensionsOf({ presents: { label, section, columns, order } }: RecordType): JsonObject {
+  const list = { ...(columns ? { columns: [...columns] } : {}), ...(order ? { order: [...order] } : {}) };
+  return {
+    ...(label === undefined ? {} : { 'x-label': label }),
+    ...(section === undefined ? {} : { 'x-section': section }),
+    ...(Object.keys(list).length === 0 ? {} : { 'x-list': list }),
   };
 }
 

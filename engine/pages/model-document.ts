@@ -69,6 +69,7 @@ function typeEntry(type: RecordType, model: Model, rights: Rights, listed: reado
   return {
     ...described,
     label: labelOf(type, type.defaultVariant.fields),
+    ...(type.presents.label === undefined ? {} : { labelText: type.presents.label }),
     labels: Object.fromEntries([...type.variants.values()].map(({ name, fields }) => [name, labelOf(type, fields)])),
     identifier: {
       ...(isObject(described['identifier']) ? described['identifier'] : {}),

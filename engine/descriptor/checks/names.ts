@@ -1,6 +1,6 @@
 /** Names that clash: within one type, between types, and in the database. */
 import type { DiagnosticCode } from '../../diagnostic.ts';
-import { hiddenColumn, joinTable, ownColumn, pathOf, sideName, tableOf } from '../descriptor.ts';
+import { hiddenColumn, joinTable, labelPaths, ownColumn, pathOf, sideName, tableOf } from '../descriptor.ts';
 import { isDialectWord } from '../dialect-words.ts';
 import type { RelationEnd, Schema, TypeDraft } from '../draft.ts';
 import { finding, type Finding, quoted } from '../report.ts';
@@ -204,13 +204,17 @@ export const checkMembers: TypeCheck = function* (type) {
     yield* unknownField(type, name, known, path);
     yield* notComparable(type, name, path);
   }
-  const order = (draft.order ?? []).map((item) => orderField(item) ?? '');
-  for (const [index, name] of order.entries()) yield* member(name, [...fields.keys(), identifier], 'order', index);
-  for (const index of repeated(order))
-    // The grammar reports equal items.
-    if (draft.order?.indexOf(draft.order[index] ?? '') === index)
-      yield finding('repeated-item', ['order', index], `${quoted(order[index])} is already in the order`);
-  if (draft.label !== undefined) yield* member(draft.label, [...fields.keys()], 'label');
+  for (const [terms = [], ...path] of [
+    [draft.order, 'order'],
+    [draft.list?.order, 'list', 'order'],
+  ] as const) {
+    const order = terms.map((item) => orderField(item) ?? '');
+    for (const [index, name] of order.entries()) yield* member(name, [...fields.keys(), identifier], ...path, index);
+    for (const index of repeated(order))
+      // The grammar reports equal items.
+      if (terms.indexOf(terms[index] ?? '') === index)
+        yield finding('repeated-item', [...path, index], `${quoted(order[index])} is already in the order`);
+  }
   const columns = [...relations].filter(([, { kind }]) => kind === undefined || kind === 'belongsTo');
   const indexed = [...fields.keys(), ...columns.map(([name]) => name)];
   for (const key of ['unique', 'indexes'] as const)
@@ -220,4 +224,32 @@ export const checkMembers: TypeCheck = function* (type) {
         if (name === identifier) yield finding('bad-value', [key, row, index], message);
         else yield* member(name, indexed, key, row, index);
       }
+};
+
+const textsOf = ({ fields }: TypeDraft): readonly string[] =>
+  [...fields].flatMap(([name, { type }]) => (type === 'string' ? name : []));
+
+/** Words about how people see records. */
+export const checkPresents: TypeCheck = function* (type, schema) {
+  const { draft, fields, relations, identifier } = type;
+  const toOne = [...relations].flatMap(([name, { kind }]) => (kind === 'belongsTo' || kind === 'hasOne' ? name : []));
+  for (const [index, name] of (draft.list?.columns ?? []).entries())
+    yield* unknownField(type, name, [...fields.keys(), ...toOne, identifier], ['list', 'columns', index]);
+  const paths = labelPaths(draft.label ?? '');
+  if (draft.label !== undefined && paths.length === 0)
+    yield* unknownField(type, draft.label, [...fields.keys()], ['label']);
+  for (const path of paths) {
+    const [name = '', ...rest] = path.split('.');
+    const field = rest.join('.');
+    if (rest.length === 0) yield* unknownField(type, name, [...fields.keys(), identifier], ['label']);
+    else {
+      yield* unknownField(type, name, toOne, ['label']);
+      const target = schema.byName.get(relations.get(name)?.type ?? '');
+      if (target) yield* unknownField(target, field, [...target.fields.keys(), target.identifier], ['label']);
+    }
+  }
+  for (const [name, { shows }] of fields)
+    // A faulty key leaves an empty object.
+    if (typeof shows === 'object' && 'money' in shows && !/^[A-Z]{3}$/.test(shows.money))
+      yield* unknownField(type, shows.money, textsOf(type), ['fields', name, 'shows', 'money']);
 };
