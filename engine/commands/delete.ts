@@ -5,7 +5,7 @@ import type { Model, RecordType } from '../model/model.ts';
 import { Problem, StartError } from '../problem.ts';
 import { print } from '../process.ts';
 import { ConstraintError, type Driver, type Writer } from '../storage/driver.ts';
-import { cutWithin, goingIn, removeLevel } from '../storage/write/apply.ts';
+import { unlinkWithin, byType, removeLevel } from '../storage/write/apply.ts';
 import { type Below, type Refusal, TOO_DEEP, walkCascade } from '../storage/write/cascade.ts';
 import { createSession, onlyReading, UNLIMITED_ROWS, type WriteSession } from '../storage/write/session.ts';
 import { createTables } from '../storage/write/tables.ts';
@@ -105,13 +105,13 @@ export async function deleteTree(
       const { filled, linksIn } = session.tables.of(below);
       return session.writer.run(linksIn(reference.column).cut, [...stampValues(session, filled), still]);
     });
-  const going = goingIn(levels);
+  const deleted = byType(levels);
   try {
     for (const { type: below, identifiers, via } of levels.toReversed())
       await step(identifiers, async (session, some) => {
         const still = via ? await stillBelow(session.writer, below, some, via) : some;
         const level = { type: below, identifiers: still };
-        await cutWithin(session, level, going);
+        await unlinkWithin(session, level, deleted);
         return removeLevel(session, level);
       });
   } catch (error) {

@@ -13,7 +13,7 @@ import { type BoundStatement, ConstraintError, type Reader } from '../driver.ts'
 import { RefusedByOthers } from '../unavailable.ts';
 import { type Rows, TOO_DEEP } from './cascade.ts';
 import { boundTo, greatestOf, isNew, numberOf, type RowChange, type WritePlan } from './plan.ts';
-import { goneAt, type WriteSession } from './session.ts';
+import { deletedByBody, type WriteSession } from './session.ts';
 import { MAX_LISTED, rowsJson } from './tables.ts';
 
 type Applying = Pick<WriteSession, 'writer' | 'tables' | 'writeRows' | 'isSearched'>;
@@ -25,8 +25,8 @@ export async function apply(session: Applying, { rows, pairs }: WritePlan): Prom
   for (const [table, some] of Map.groupBy(removed, (pair) => pair.table))
     await writer.run(tables.rows(table).remove, [JSON.stringify(some.map(({ left, right }) => [left, right]))]);
   // Reserves identifiers that the body gives.
-  const given = rows.filter(({ kind, identifier }) => kind === 'insert' && identifier !== undefined);
-  for (const [type, some] of Map.groupBy(given, (change) => change.type)) {
+  const reserved = rows.filter(({ kind, identifier }) => kind === 'insert' && identifier !== undefined);
+  for (const [type, some] of Map.groupBy(reserved, (change) => change.type)) {
     for (const {
       rows: [row = 0],
       identifier = 0,
@@ -80,7 +80,7 @@ function belongs(change: RowChange, group: readonly RowChange[]): boolean {
   if ((first.identifier === undefined) !== (change.identifier === undefined)) return false;
   return change.type.references.every(({ column }) => {
     const value = change.set.get(column) ?? null;
-    return !isNew(value) || !group.some(({ rows: [made] }) => made === value);
+    return !isNew(value) || !group.some(({ rows: [row] }) => row === value);
   });
 }
 
@@ -97,7 +97,7 @@ async function runAll(session: Applying, all: readonly Sent[], identifiers: Iden
       const { changes, identifier } = await session.writer.run(statement, values);
       const [row = 0] = change?.rows ?? [];
       if (change && isNew(row)) identifiers[row.created] ??= identifier;
-      else if (change?.before && changes === 0) throw goneAt(at);
+      else if (change?.before && changes === 0) throw deletedByBody(at);
     }),
   );
   for (const [index, one] of ended.entries())
@@ -126,7 +126,9 @@ async function insertRows(session: Applying, changes: readonly RowChange[], iden
   const [first] = changes;
   if (!first) return;
   const { tables, isSearched, writer } = session;
-  const { statement, columns, many } = tables.of(first.type).insert[first.identifier === undefined ? 'made' : 'given'];
+  const { statement, columns, many } = tables.of(first.type).insert[
+    first.identifier === undefined ? 'generated' : 'explicit'
+  ];
   const valuesOf = ({ set, identifier }: RowChange): readonly SqlValue[] =>
     columns.map((name) => (set.has(name) ? boundTo(set.get(name) ?? null, identifiers) : (identifier ?? null)));
   // A statement for several rows would not say which one a rule refuses.
@@ -154,10 +156,10 @@ async function removeRows(session: Deleting, deletions: readonly RowChange[]): P
     identifiers: rows as readonly Identifier[],
     pointer: at,
   }));
-  const going = goingIn(levels.toReversed());
+  const deleted = byType(levels.toReversed());
   for (const level of levels)
     try {
-      await cutWithin(session, level, going);
+      await unlinkWithin(session, level, deleted);
       await removeLevel(session, level);
     } catch (error) {
       if (!(error instanceof ConstraintError)) throw error;
@@ -176,9 +178,9 @@ type Deleting = Pick<WriteSession, 'writer' | 'tables' | 'writeRows'>;
 export const removeLevel = async ({ writer, tables }: Deleting, { type, identifiers }: Rows) =>
   identifiers.length === 0 ? { changes: 0 } : writer.run(tables.of(type).remove, [JSON.stringify(identifiers)]);
 
-type Going = ReadonlyMap<RecordType, ReadonlySet<Identifier>>;
+type RowsByType = ReadonlyMap<RecordType, ReadonlySet<Identifier>>;
 
-export const goingIn = (levels: readonly Rows[]): Going =>
+export const byType = (levels: readonly Rows[]): RowsByType =>
   new Map(
     [...Map.groupBy(levels, ({ type }) => type)].map(([type, some]) => [
       type,
@@ -187,13 +189,17 @@ export const goingIn = (levels: readonly Rows[]): Going =>
   );
 
 /** Cuts links to a level from records deleted later: to null, or if required, to the record deleted last. */
-export async function cutWithin({ writer, tables, writeRows }: Deleting, level: Rows, going: Going): Promise<void> {
-  const [first = null] = going.get(level.type) ?? [];
+export async function unlinkWithin(
+  { writer, tables, writeRows }: Deleting,
+  level: Rows,
+  deleted: RowsByType,
+): Promise<void> {
+  const [first = null] = deleted.get(level.type) ?? [];
   for (const { type, reference } of level.type.referrers) {
-    if (reference.onDelete === 'setNull' || !going.has(type)) continue;
+    if (reference.onDelete === 'setNull' || !deleted.has(type)) continue;
     const { children, set } = tables.of(type).linksIn(reference.column);
     const found = await writer.column(children, [JSON.stringify(level.identifiers), writeRows]);
-    const within = found.filter((identifier) => going.get(type)?.has(identifier as Identifier));
+    const within = found.filter((identifier) => deleted.get(type)?.has(identifier as Identifier));
     if (within.length > 0) await writer.run(set, [reference.required ? first : null, JSON.stringify(within)]);
   }
 }

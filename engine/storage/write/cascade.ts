@@ -3,7 +3,7 @@ import type { Identifier } from '../../model/identifier.ts';
 import type { JoinTable, RecordType, Reference } from '../../model/model.ts';
 import { can, relationsFor, type Rights } from '../../model/rights.ts';
 import { type Fault, faultyRequest, MAX_ERRORS, Problem } from '../../problem.ts';
-import { inTheWay } from './conflicts.ts';
+import { recordNames } from './conflicts.ts';
 import { added, isIn, type RecordSet, storedValue, type WriteSession } from './session.ts';
 import { MAX_LISTED } from './tables.ts';
 
@@ -69,7 +69,7 @@ export async function walkCascade(
   refusal: Refusal,
   mostAffected = most,
 ): Promise<Cascade> {
-  const { writer, tables, rights, gone } = session;
+  const { writer, tables, rights, cascaded } = session;
   const cascade: Cascade = { levels: [], unlinked: [], pairs: [], rows: 0, affected: 0 };
   const cut: RecordSet = new Map();
   const seen = new Set<string>();
@@ -83,7 +83,7 @@ export async function walkCascade(
         throw refusal(deletion, isHidden ? HIDDEN : through, cascade.affected);
     };
     count(identifiers.length, '', false);
-    const levels: Level[] = [{ type, identifiers: added(gone, type, identifiers), pointer, isHidden: false }];
+    const levels: Level[] = [{ type, identifiers: added(cascaded, type, identifiers), pointer, isHidden: false }];
     // Hidden paths are walked last: what a visible path leads to as well is not hidden.
     const hidden: Level[] = [];
     for (const above of both(levels, hidden)) {
@@ -95,7 +95,7 @@ export async function walkCascade(
         const isHidden = above.isHidden || !can(rights, child, 'get');
         const through = above.through ?? nameOfLink(rights, type, reference) ?? child.name;
         const already = alreadyCut(session, child, reference);
-        const [mine, other] = cascades ? [gone, cut] : [cut, gone];
+        const [mine, other] = cascades ? [cascaded, cut] : [cut, cascaded];
         // The query may return records that are already counted, so its limit includes them.
         const counted = already.size + (mine.get(child.table)?.size ?? 0) + (other.get(child.table)?.size ?? 0);
         const { children } = tables.of(child).linksIn(reference.column);
@@ -144,7 +144,7 @@ function alreadyCut({ existing, released }: WriteSession, type: RecordType, refe
 }
 
 async function refuseRestricted(session: WriteSession, levels: readonly Level[], pointer: string): Promise<void> {
-  const { writer, tables, writeRows, rights, gone } = session;
+  const { writer, tables, writeRows, rights, cascaded } = session;
   const faults: Fault[] = [];
   let isHidden = false;
   for (const above of levels)
@@ -154,14 +154,14 @@ async function refuseRestricted(session: WriteSession, levels: readonly Level[],
       const bound = [JSON.stringify(above.identifiers), writeRows];
       const rows = await writer.all(tables.of(child).linksIn(reference.column).referring, bound);
       const found = (rows as readonly (readonly [parent: Identifier, child: Identifier])[]).filter(
-        ([, identifier]) => !isIn(gone, child, identifier) && !left.has(identifier),
+        ([, identifier]) => !isIn(cascaded, child, identifier) && !left.has(identifier),
       );
       if (above.isHidden || !can(rights, child, 'get')) isHidden ||= found.length > 0;
       else
         for (const [parent, some] of Map.groupBy(found, ([one]) => one)) {
           const staying = some.map(([, identifier]) => identifier);
           const message = refers([child, staying], [above.type, parent]);
-          faults.push({ pointer, code: 'restrict', message, ...inTheWay(rights, child, staying) });
+          faults.push({ pointer, code: 'restrict', message, ...recordNames(rights, child, staying) });
         }
     }
   if (isHidden) faults.push({ pointer, code: 'restrict', message: `${HIDDEN} refer to what would be deleted` });

@@ -15,7 +15,7 @@ export async function refuseConflicts(session: WriteSession): Promise<void> {
   const taken = await takenIdentifiers(session);
   if (taken.length > 0) throw faultyRequest('identifier-conflict', taken);
   const faults: Fault[] = [];
-  for (const [one, nodes] of Map.groupBy([...keptNodes(session), ...session.made], (node) => node.type)) {
+  for (const [one, nodes] of Map.groupBy([...keptNodes(session), ...session.created], (node) => node.type)) {
     const conflicts: Conflict[] = [];
     for (const index of uniqueIndexes(one)) conflicts.push(...(await conflictsIn(session, index, nodes)));
     for (const ofNode of Map.groupBy(conflicts, ({ node }) => node).values())
@@ -25,15 +25,15 @@ export async function refuseConflicts(session: WriteSession): Promise<void> {
   throwInOrder(session, 'unique-conflict', faults);
 }
 
-async function takenIdentifiers({ made, gone, writer, rights }: WriteSession): Promise<readonly Fault[]> {
+async function takenIdentifiers({ created, cascaded, writer, rights }: WriteSession): Promise<readonly Fault[]> {
   const faults: Fault[] = [];
-  for (const node of made) {
+  for (const node of created) {
     const { type, identifier, pointer, table } = node;
-    if (identifier === undefined || gone.get(type.table)?.has(identifier)) continue;
+    if (identifier === undefined || cascaded.get(type.table)?.has(identifier)) continue;
     if (!(await writer.get(table.load, [identifier]))) continue;
     const message = `${type.name} ${identifier} already exists; choose another identifier, or leave it out`;
     const at = `${pointer}/${escapeStep(type.identifier.name)}`;
-    faults.push({ pointer: at, code: 'taken', message, ...inTheWay(rights, type, [identifier]) });
+    faults.push({ pointer: at, code: 'taken', message, ...recordNames(rights, type, [identifier]) });
     if (faults.length === MAX_ERRORS) break;
   }
   return faults;
@@ -73,7 +73,7 @@ async function conflictsIn(session: WriteSession, index: UniqueMembers, nodes: r
   );
   const isFree = (holder: Identifier): boolean =>
     session.existing.get(first.type)?.has(holder) === true ||
-    session.gone.get(first.type.table)?.has(holder) === true ||
+    session.cascaded.get(first.type.table)?.has(holder) === true ||
     session.released.some(
       ({ relation, reference: { column }, identifiers }) =>
         relation.target === first.type &&
@@ -107,20 +107,20 @@ function faultsOf({ rights }: WriteSession, { node, members, holder }: Conflict)
     const pointers = seen.length > 0 ? pointersTo(node, seen) : [node.pointer];
     return pointers.map((pointer) => ({ pointer, code: 'unique', message }));
   }
-  const made = typeof holder === 'object' && changes(holder, members) ? holder : undefined;
+  const inBody = typeof holder === 'object' && changes(holder, members) ? holder : undefined;
   const identifier = (typeof holder === 'object' ? holder.identifier : holder) ?? 0;
   return pointersTo(node, seen).map((pointer) => {
-    const who = made ? `"${pointersTo(made, seen).join('')}" in the same body` : `${node.type.name} ${identifier}`;
+    const who = inBody ? `"${pointersTo(inBody, seen).join('')}" in the same body` : `${node.type.name} ${identifier}`;
     return {
       pointer,
       code: 'unique',
       message: `${who} has this value of ${names} already`,
-      ...inTheWay(rights, node.type, made ? [] : [identifier]),
+      ...recordNames(rights, node.type, inBody ? [] : [identifier]),
     };
   });
 }
 
-export function inTheWay(
+export function recordNames(
   rights: Rights,
   type: RecordType,
   identifiers: readonly Identifier[],

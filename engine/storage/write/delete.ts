@@ -33,23 +33,24 @@ export async function deleteOne(transaction: Transaction, request: Stamped<Recor
   return { identifier, body };
 }
 
-/** `found`: by a search before the transaction, which deletes only those that still match. */
+/** `candidates`: by a search before the transaction, which deletes only those that still match. */
 export async function deleteFound(
   transaction: Transaction,
-  request: Stamped<DeleteFoundRequest> & { readonly found?: readonly Identifier[] },
+  request: Stamped<DeleteFoundRequest> & { readonly candidates?: readonly Identifier[] },
 ): Promise<DeletedRecords> {
   const { writer, reads, writeRows = Infinity } = transaction;
-  const { query, most, found = [], dryRun } = request;
+  const { query, most, candidates = [], dryRun } = request;
   const type = wholeOf(query.view.type);
   const tooMany: Refusal = (_deletion, _through, affected) =>
     affected > most ? tooManyAffected(most) : tooManyRows(writeRows, { parameter: '_cnd' }, 'The request');
   const session = createSession(transaction, request);
   const { locks, of } = session.tables;
-  if (locks && found.length > 0) await writer.column(of(type).locking('update').lock, [JSON.stringify(found)]);
+  if (locks && candidates.length > 0)
+    await writer.column(of(type).locking('update').lock, [JSON.stringify(candidates)]);
   const identifiers: Identifier[] = [];
   const batch = locks ? MAX_IN_VALUES : SQLITE_BATCH;
-  for (let at = 0; at < found.length; at += batch)
-    for (const one of await reads.among(writer, query, found.slice(at, at + batch))) identifiers.push(one);
+  for (let at = 0; at < candidates.length; at += batch)
+    for (const one of await reads.among(writer, query, candidates.slice(at, at + batch))) identifiers.push(one);
   const deletion = { type, identifiers, pointer: '' };
   const { plan, affected } = await planDeletion(session, deletion, writeRows, tooMany, most);
   const counts = { deleted: identifiers.length, affected };

@@ -21,11 +21,11 @@ import { faultyRequest, type Problem } from '../../problem.ts';
 import { type Column, columnOf, encode, foldedText, heldOperand, stampValues, withFolded } from '../columns.ts';
 import type { Row } from '../driver.ts';
 import { type Cascade, type Deletion, type Refusal, tooManyRows, type Unlinked, walkCascade } from './cascade.ts';
-import { findHolder, indexedAs, inTheWay, refuseConflicts } from './conflicts.ts';
+import { findHolder, indexedAs, recordNames, refuseConflicts } from './conflicts.ts';
 import { checkLinks, openKeysOf, stampChanged } from './resolve.ts';
 import {
   finalValue,
-  goneAt,
+  deletedByBody,
   idOf,
   isIn,
   isNode,
@@ -135,7 +135,7 @@ export async function planWrite(session: WriteSession, roots: readonly Node[]): 
 
 /** Refuses what the references of a body forbid, finds what goes with its changes, and puts them in order. */
 async function checkedChanges(session: WriteSession): Promise<Resolved> {
-  const released = session.released.flatMap((one) => settle(session, one));
+  const released = session.released.flatMap((one) => noteReleased(session, one));
   checkLinks(session);
   for (const node of session.deleted.keys()) refuseNamed(session, node, 'which leaves it out of its owner');
   await refuseCircles(session, released);
@@ -144,7 +144,7 @@ async function checkedChanges(session: WriteSession): Promise<Resolved> {
   const changed = keptNodes(session).filter((node) => changesOf(node).length > 0);
   const pairs = [...session.pairs.values()].filter(({ isWanted, isStored }) => isWanted !== isStored);
   const cascade = await walkDeletions(session, released, [...pairs, ...changed]);
-  refuseGone(session, changed);
+  refuseDeleted(session, changed);
   stampChanged(session, changed);
   return { changed, released, pairs, cascade, steps: await inOrder(session, changed) };
 }
@@ -217,7 +217,7 @@ const lostIn = ({ pairs }: Cascade): readonly PairChange[] =>
   );
 
 /** Notes omitted records in their nodes, if the body mentions them elsewhere; returns the other records. */
-function settle({ existing, deleted }: WriteSession, released: Released): readonly Released[] {
+function noteReleased({ existing, deleted }: WriteSession, released: Released): readonly Released[] {
   const { relation, reference, pointer } = released;
   const known = existing.get(relation.target);
   for (const identifier of released.identifiers) {
@@ -231,15 +231,15 @@ function settle({ existing, deleted }: WriteSession, released: Released): readon
 }
 
 /** Refuses links to records that the body deletes, and changes of them. */
-function refuseGone(session: WriteSession, changed: readonly Node[]): void {
-  const gone = (node: Node): boolean => isIn(session.gone, node.type, node.identifier ?? 0);
-  for (const node of session.named.keys()) if (gone(node)) refuseNamed(session, node, 'together with its owner');
+function refuseDeleted(session: WriteSession, changed: readonly Node[]): void {
+  const isDeleted = (node: Node): boolean => isIn(session.cascaded, node.type, node.identifier ?? 0);
+  for (const node of session.named.keys()) if (isDeleted(node)) refuseNamed(session, node, 'together with its owner');
   throwRefused(session, 'invalid-reference');
-  for (const node of changed) if (gone(node)) throw goneAt(node.pointer);
-  for (const { assigned, type } of [...changed, ...session.made])
+  for (const node of changed) if (isDeleted(node)) throw deletedByBody(node.pointer);
+  for (const { assigned, type } of [...changed, ...session.created])
     for (const { target, column } of type.references) {
       const { value = null, pointer } = assigned.get(column) ?? {};
-      if (value !== null && !isNode(value) && isIn(session.gone, target, value)) throw goneAt(pointer ?? '');
+      if (value !== null && !isNode(value) && isIn(session.cascaded, target, value)) throw deletedByBody(pointer ?? '');
     }
 }
 
@@ -256,10 +256,10 @@ async function walkDeletions(
   released: readonly Released[],
   touched: readonly Pick<Node, 'pointer'>[],
 ): Promise<Cascade> {
-  const { writeRows, deleted, made } = session;
+  const { writeRows, deleted, created } = session;
   const refusal = ({ pointer }: Pick<Node, 'pointer'>): Problem => tooManyRows(writeRows, { pointer }, 'This set');
   const left = released.flatMap((one) => (one.relation.owned ? [] : one.identifiers.map(() => one)));
-  const rows = [...touched, ...made, ...left];
+  const rows = [...touched, ...created, ...left];
   const first = rows[writeRows];
   if (first) throw refusal({ pointer: first.pointer.replace(/\/\d+$/, '') });
   const deletions: Deletion[] = [
@@ -276,10 +276,10 @@ const MAX_ABOVE = 10_000;
 
 /** Refuses cycles of acyclic links. No record is below a new record without an identifier. */
 async function refuseCircles(session: WriteSession, released: readonly Released[]): Promise<void> {
-  const { existing, given, made, deleted } = session;
-  if (existing.size + given.size === 0) return;
+  const { existing, createdById, created, deleted } = session;
+  if (existing.size + createdById.size === 0) return;
   const stored = [...existing.values()].flatMap((nodes) => [...nodes.values()].filter(({ isLost }) => !isLost));
-  for (const [type, nodes] of Map.groupBy([...stored, ...made], (node) => node.type))
+  for (const [type, nodes] of Map.groupBy([...stored, ...created], (node) => node.type))
     for (const reference of type.references) {
       const { column, acyclic } = reference;
       const moved = nodes.filter((node) => {
@@ -384,7 +384,8 @@ type ColumnValue = readonly [column: string, value: SqlValue | Node];
 
 /** Inserts follow the records that they refer to; whatever takes a unique value follows its holder. */
 async function inOrder(session: WriteSession, changed: readonly Node[]): Promise<readonly Step[]> {
-  if (changed.length + session.made.length < 2) return [...session.made, ...changed].flatMap((node) => stepsOf(node));
+  if (changed.length + session.created.length < 2)
+    return [...session.created, ...changed].flatMap((node) => stepsOf(node));
   const order: Order = {
     session,
     holders: holdersAmong(session, changed),
@@ -394,7 +395,7 @@ async function inOrder(session: WriteSession, changed: readonly Node[]): Promise
     parked: new Map(),
   };
   // New records get identifiers in body order.
-  for (const start of [...changed.filter((node) => !linksNew(node)), ...session.made, ...changed]) {
+  for (const start of [...changed.filter((node) => !linksNew(node)), ...session.created, ...changed]) {
     const stack = order.begun.has(start) ? [] : [visit(order, start)];
     for (let last = stack.at(-1); last; last = stack.at(-1)) {
       const { value, done } = last.next();
@@ -519,6 +520,6 @@ function exchangeConflict(session: WriteSession, node: Node, holder: Node, colum
   );
   const message = `${isNamed ? nameOf(holder) : 'Another record'} has this value, and cannot give it up in the same request; give it another value first`;
   const identifiers = isNamed ? [node, holder].flatMap(({ identifier }) => identifier ?? []) : [];
-  const records = inTheWay(rights, node.type, identifiers);
+  const records = recordNames(rights, node.type, identifiers);
   return faultyRequest('unique-conflict', [{ pointer, code: 'unique', message, ...records }]);
 }

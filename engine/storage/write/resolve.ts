@@ -59,15 +59,15 @@ export async function resolveBody(session: WriteSession, type: RecordType): Prom
   const seen = new Set<Identifier>();
   for (const { body, identifier, pointer } of session.records) {
     if (session.faulty.has(pointer)) continue;
-    const given = identifier ?? identifierIn(body, type);
-    if (given !== undefined && seen.has(given)) {
-      const message = `${type.name} ${given} is in the array twice; list it once`;
+    const known = identifier ?? identifierIn(body, type);
+    if (known !== undefined && seen.has(known)) {
+      const message = `${type.name} ${known} is in the array twice; list it once`;
       session.contradictions.push({ pointer: identifierAt(type, pointer), code: 'duplicate', message });
       continue;
     }
-    if (given !== undefined) seen.add(given);
+    if (known !== undefined) seen.add(known);
     const isNew = identifier === undefined;
-    const node = isNew ? make(session, type, given, pointer) : await touch(session, type, identifier, pointer);
+    const node = isNew ? make(session, type, known, pointer) : await touch(session, type, identifier, pointer);
     roots.push({ node, body, mention: { pointer, writable: !node.isLost, isLost: node.isLost, via: undefined } });
   }
   const agenda = roots.toReversed();
@@ -184,17 +184,17 @@ async function targetOf(
 ): Promise<Node> {
   const { target, owned, toMany } = relation;
   const isOwnChild = owned && !toMany;
-  const given = identifierIn(body, target);
-  const made = [...(parent.related.get(relation)?.nodes ?? [])].find((one) => one.isOwnChild);
-  if (given === undefined && isOwnChild && made) return made;
-  const identifier = given ?? (isOwnChild ? current : undefined);
+  const named = identifierIn(body, target);
+  const child = [...(parent.related.get(relation)?.nodes ?? [])].find((one) => one.isOwnChild);
+  if (named === undefined && isOwnChild && child) return child;
+  const identifier = named ?? (isOwnChild ? current : undefined);
   if (identifier === undefined) return make(session, target, undefined, pointer, { isOwnChild, isLost });
-  const node = session.given.get(target)?.get(identifier) ?? (await touch(session, target, identifier, pointer));
-  if (given === undefined || isLost) return node;
+  const node = session.createdById.get(target)?.get(identifier) ?? (await touch(session, target, identifier, pointer));
+  if (named === undefined || isLost) return node;
   // Clients that make identifiers name new records too.
   if (node.isLost && target.identifier.by === 'client' && canWriteThrough(session.rights, relation)) {
-    session.existing.get(target)?.delete(given);
-    return make(session, target, given, pointer, { isOwnChild });
+    session.existing.get(target)?.delete(named);
+    return make(session, target, named, pointer, { isOwnChild });
   }
   const at = identifierAt(target, pointer);
   if (node.isLost) refuse(session, 'invalid-reference', at, 'not-found', `There is no ${target.name} ${identifier}`);
@@ -354,16 +354,16 @@ function resolveValue(session: WriteSession, node: Node, body: JsonObject, key: 
     resolveField(session, node, field, encodedAs(field, session.dialect, raw, value), mention);
 }
 
-function resolveField(session: WriteSession, node: Node, field: Field, given: SqlValue, mention: Mention): void {
+function resolveField(session: WriteSession, node: Node, field: Field, sent: SqlValue, mention: Mention): void {
   const { mergePatch: isPatch, readOnlyToo, dialect } = session;
   const { pointer, writable, isLost } = mention;
   const { column, name, sensitive } = field;
   const stored = storedValue(node, column) ?? null;
-  const isMerged = field.type.keepsText && isPatch && given !== null;
-  const value = isMerged ? mergePatch(stored === null ? undefined : String(stored), String(given)) : given;
+  const isMerged = field.type.keepsText && isPatch && sent !== null;
+  const value = isMerged ? mergePatch(stored === null ? undefined : String(stored), String(sent)) : sent;
   // A copy of a stored value is no change, although the patch would remove its nulls.
   const isSame = (other: SqlValue): boolean =>
-    isSameValue(session, field, other, value) || (isMerged === true && isSameValue(session, field, other, given));
+    isSameValue(session, field, other, value) || (isMerged === true && isSameValue(session, field, other, sent));
   if (field.readOnly && !readOnlyToo) {
     const fixed = node.stored ? stored : encodedDefault(field, dialect);
     if (isLost || isSame(fixed)) return;
@@ -386,14 +386,14 @@ function isSameValue(session: WriteSession, field: Field, one: SqlValue, other: 
 const decoded = ({ dialect }: WriteSession, field: Field, value: unknown): JsonValue =>
   (value ?? null) === null ? null : columnType(field, dialect).decode(value as string | number);
 
-function resolveOpenKey(session: WriteSession, node: Node, key: string, given: RawMember, mention: Mention): void {
+function resolveOpenKey(session: WriteSession, node: Node, key: string, sent: RawMember, mention: Mention): void {
   const { pointer, writable } = mention;
   const before = openKeysOf(node).get(key);
-  const member = session.mergePatch ? patched(before, given) : given;
+  const member = session.mergePatch ? patched(before, sent) : sent;
   const known = node.openKeys.get(key);
   if (known && known.member?.text !== member?.text) return contradict(session, pointer, known.pointer);
   if (!known?.isWritten) node.openKeys.set(key, { member, pointer, isWritten: writable });
-  if (!writable && isCompared(node) && !isSameMember(before, member) && !isSameMember(before, given))
+  if (!writable && isCompared(node) && !isSameMember(before, member) && !isSameMember(before, sent))
     session.checks.push({ subject: node, pointer, expected: { node, openKey: key } });
   return undefined;
 }
@@ -413,7 +413,7 @@ function checkBody(session: WriteSession): void {
   const refused = session.refusals.flatMap(({ fault }) => ('pointer' in fault ? fault.pointer : []));
   // A key with a refused value is not missing.
   const enclosed = new Set([...refused, ...session.faulty].flatMap(enclosing));
-  for (const node of session.made) requireComplete(session, node, enclosed);
+  for (const node of session.created) requireComplete(session, node, enclosed);
   holdToChecks(session);
   throwRefused(session, 'forbidden');
   throwRefused(session, 'invalid-body', session.faults);
@@ -563,7 +563,7 @@ function refuseLinked(session: WriteSession, subject: Pick<Node, 'type' | 'ident
 
 /** Checks stored records only if a field of the check changes. */
 function holdToChecks(session: WriteSession): void {
-  for (const node of [...session.made, ...keptNodes(session)]) {
+  for (const node of [...session.created, ...keptNodes(session)]) {
     if (!node.isWritten) continue;
     for (const check of node.type.checks) {
       const concerns = !node.stored || check.fields.some((field) => isChanged(session, node, field));
@@ -599,7 +599,7 @@ function pointerOf({ assigned, pointer }: Node, { at, fields }: Check): string {
 }
 
 function fillNew(session: WriteSession): void {
-  for (const node of session.made)
+  for (const node of session.created)
     for (const field of node.table.filled.made) if (!isInBody(node, field.column)) fill(session, node, field);
 }
 

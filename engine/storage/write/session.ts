@@ -4,8 +4,8 @@
  * it says of it is `linked`, and must turn out to be true (`checks`). A **claim** is what one place says of the records that
  * are related to it; all places must say the same (`contradictions`). Records leave in three ways: a set that omits stored
  * children releases them (`released`; `leftOut` where they may not go), an owned one that another place mentions is
- * `deleted`, and `gone` has everything that the cascade of these deletes. New records are `made`, in the order of the body,
- * or `given` where it brings their identifiers; one that links another new one `awaits` it. `plan.ts` makes a value of this.
+ * `deleted`, and `cascaded` has everything that the cascade of these deletes. New records are `created`, in the order of the body,
+ * and `createdById` where it brings their identifiers; one that links another new one `awaits` it. `plan.ts` makes a value of this.
  */
 import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
@@ -192,11 +192,11 @@ export const createSession = (
   rights: request.rights ?? ALL_RIGHTS,
   /** Records that the body identifies, stored or lost. */
   existing: new Map<RecordType, Map<Identifier, Node>>(),
-  made: [] as Node[],
-  given: new Map<RecordType, Map<Identifier, Node>>(),
+  created: [] as Node[],
+  createdById: new Map<RecordType, Map<Identifier, Node>>(),
   /** Omitted records, with the pointers of the sets. */
   deleted: new Map<Node, string>(),
-  gone: new Map() as RecordSet,
+  cascaded: new Map() as RecordSet,
   released: [] as Released[],
   /** Omitted children that must stay, unless another part of the body moves them. */
   leftOut: [] as (Released & { readonly writable: boolean })[],
@@ -268,8 +268,8 @@ export function make(
 ): Node {
   const node = createNode(session, type, pointer, { identifier, isOwnChild, isLost });
   if (isLost) return node;
-  session.made.push(node);
-  return identifier === undefined ? node : noteIn(session.given, identifier, node);
+  session.created.push(node);
+  return identifier === undefined ? node : noteIn(session.createdById, identifier, node);
 }
 
 /** Stored records, sorted so that both databases report the same conflict. */
@@ -334,12 +334,12 @@ export function assign(
     node.unusable.add(column);
     return contradict(session, pointer, before.pointer);
   }
-  const given = { value, pointer, byOmission: false };
+  const entry = { value, pointer, byOmission: false };
   if (!before && isNode(value) && value !== node && !node.stored && !node.isLost && !value.isLost)
-    session.awaits.set(node, [...(session.awaits.get(node) ?? []), given]);
-  if (writable && !node.assigned.has(column)) node.assigned.set(column, given);
+    session.awaits.set(node, [...(session.awaits.get(node) ?? []), entry]);
+  if (writable && !node.assigned.has(column)) node.assigned.set(column, entry);
   if (writable) return undefined;
-  if (!before) node.linked.set(column, given);
+  if (!before) node.linked.set(column, entry);
   const isSame = node.stored ? (same ?? storedValue(node, column) === value) : !isCompared(node);
   if (compared && !isSame) session.checks.push({ subject: node, pointer, expected: { node, column, value } });
   return undefined;
@@ -359,7 +359,7 @@ export function throwRefused(session: WriteSession, code: ProblemCode, known: re
   throwInOrder(session, code, [...known, ...refused]);
 }
 
-export const goneAt = (pointer: string): Problem => {
+export const deletedByBody = (pointer: string): Problem => {
   const message = 'This record, or one that it is linked to, is deleted by this same body';
   return faultyRequest('invalid-reference', [{ pointer, code: 'deleted', message }]);
 };

@@ -80,9 +80,9 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
     const many = insertMany(type, columns, order, dialect);
     return { statement: writing(sql), columns: order, many: many && writing(many) };
   };
-  /** Bound: the given columns, identifier. */
-  const update = createShapeCache((given: readonly string[]): Statement => {
-    const changes = given.map((name) => [name, knex.raw(changed(name), [0])]);
+  /** Bound: the columns, identifier. */
+  const update = createShapeCache((into: readonly string[]): Statement => {
+    const changes = into.map((name) => [name, knex.raw(changed(name), [0])]);
     return writing(compiled(rows().where(identifier, 0).update(Object.fromEntries(changes))));
   });
   /** The identifier of a row with these index values. Bound: the values, `noRow`. */
@@ -114,8 +114,8 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
     })),
     /** Bound: `columns`. */
     insert: {
-      made: insert(names),
-      given: insert([identifier, ...names]),
+      generated: insert(names),
+      explicit: insert([identifier, ...names]),
     },
     lastIdentifier: kind.isCounted && reading(dialect.sequence.read(type.table, identifier)),
     /** Move the sequence, if there is one, past an identifier. Bound, in each: the identifier. */

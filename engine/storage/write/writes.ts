@@ -88,18 +88,20 @@ const remove: Verb<stored.RecordDeletion, stored.Written> = {
   numbers: () => [],
 };
 
-const removeFound: Verb<stored.DeleteFoundRequest & { readonly found?: readonly Identifier[] }, stored.DeletedRecords> =
-  {
-    prepare: async ({ reads, writeRows = Infinity }, request) => {
-      const { query, most, caller } = request;
-      return { ...request, found: await reads.found({ ...query, limit: Math.min(most, writeRows) + 1 }, caller) };
-    },
-    run: deleteFound,
-    numbers: ({ deleted, affected }) => [deleted, affected],
-    // Keys of older releases lack counts.
-    again: ([deleted, affected]) =>
-      typeof deleted === 'number' && typeof affected === 'number' ? { deleted, affected } : undefined,
-  };
+const removeFound: Verb<
+  stored.DeleteFoundRequest & { readonly candidates?: readonly Identifier[] },
+  stored.DeletedRecords
+> = {
+  prepare: async ({ reads, writeRows = Infinity }, request) => {
+    const { query, most, caller } = request;
+    return { ...request, candidates: await reads.found({ ...query, limit: Math.min(most, writeRows) + 1 }, caller) };
+  },
+  run: deleteFound,
+  numbers: ({ deleted, affected }) => [deleted, affected],
+  // Keys of older releases lack counts.
+  again: ([deleted, affected]) =>
+    typeof deleted === 'number' && typeof affected === 'number' ? { deleted, affected } : undefined,
+};
 
 export function createWrites(driver: Driver, reads: Reads, { served, writeRows, clock }: WriteOptions): Writes {
   const { dialect } = driver;
