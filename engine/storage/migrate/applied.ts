@@ -3,9 +3,11 @@ import type { TableIndex } from '../columns.ts';
 import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Generated } from '../../field-types/field-type.ts';
+import type { Maker } from '../../field-types/identifiers.ts';
 import type { OnDelete } from '../../descriptor/descriptor.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../json/json.ts';
 import { type CheckRule, ruleOf } from '../../model/checks.ts';
+import type { IdentifierField } from '../../model/identifier.ts';
 import {
   type JoinTable,
   type Model,
@@ -33,9 +35,18 @@ export interface AppliedField {
   readonly generated?: Generated | undefined;
 }
 
+/** What an identifier is; missing for integers that the service makes. */
+export interface AppliedKey {
+  readonly type: string;
+  readonly by: Maker;
+  readonly constraints: JsonObject;
+}
+
 export interface AppliedReference {
   readonly column: string;
   readonly target: string;
+  /** The type of the identifiers that it holds, if they are no integers. */
+  readonly keyType?: string | undefined;
   readonly onDelete: OnDelete;
   readonly required: boolean;
   readonly unique: boolean;
@@ -55,6 +66,7 @@ export interface AppliedType {
   readonly table: string;
   readonly identifier: string;
   readonly identifierName?: string | undefined;
+  readonly key?: AppliedKey | undefined;
   readonly open: boolean;
   readonly fields: Readonly<Record<string, AppliedField>>;
   readonly references: readonly AppliedReference[];
@@ -66,6 +78,7 @@ export interface AppliedType {
 interface AppliedSide {
   readonly column: string;
   readonly type: string;
+  readonly keyType?: string | undefined;
   readonly relation: string | null;
 }
 
@@ -123,6 +136,7 @@ export function appliedType(type: RecordType, dialect: Dialect): AppliedType {
     table: type.table,
     identifier: type.identifier.column,
     identifierName: type.identifier.name === type.identifier.column ? undefined : type.identifier.name,
+    key: appliedKey(type.identifier),
     open: type.open,
     fields: Object.fromEntries(fields),
     references: type.references.map(appliedReference),
@@ -146,8 +160,14 @@ export function appliedReference(reference: Reference | KeptReference): AppliedR
       ? reference.names
       : { belongsTo: relation?.name ?? null, has: otherSide(reference)?.name ?? null };
   const acyclic = reference.acyclic ? true : undefined;
-  return { column, target: target.name, onDelete, required, unique, acyclic, ...names };
+  return { column, target: target.name, keyType: keyTypeOf(target), onDelete, required, unique, acyclic, ...names };
 }
+
+export const appliedKey = ({ kind, by, type, constraints }: IdentifierField): AppliedKey | undefined =>
+  kind.isCounted && by === kind.by ? undefined : { type: type.name, by, constraints };
+
+const keyTypeOf = ({ identifier: { kind, type } }: RecordType): string | undefined =>
+  kind.isCounted ? undefined : type.name;
 
 export const otherSide = (reference: Reference): Relation | undefined =>
   [...reference.target.relations.values()].find(({ link }) => link.at === 'target' && link.reference === reference);
@@ -157,7 +177,7 @@ export function appliedJoin(table: JoinTable, dialect: Dialect): AppliedJoin {
     const relation = [...type.relations.values()].find(
       ({ link }) => link.at === 'join' && link.table === table && link.sourceColumn === column,
     );
-    return { column, type: type.name, relation: relation?.name ?? null };
+    return { column, type: type.name, keyType: keyTypeOf(type), relation: relation?.name ?? null };
   };
   const [left, right] = sidesOf(table);
   return { table: table.name, left: side(left), right: side(right), made: madeOf([joinIndex(table)], dialect) };

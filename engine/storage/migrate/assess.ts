@@ -1,4 +1,5 @@
 /** Checks a plan against the rows: which records each step affects, and whether it may run. */
+import type { Identifier } from '../../model/identifier.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader } from '../driver.ts';
 import { type Catalogue, type Drift, namesTwice, obstaclesTo, ownIndexes, triggersOf } from './catalogue.ts';
@@ -18,9 +19,9 @@ type State = 'ready' | 'allow' | 'unclear' | 'blocked' | 'kept';
 
 interface AffectedRows extends Pick<StepCheck, 'effect' | 'says'> {
   readonly count: number;
-  readonly identifiers: readonly number[];
+  readonly identifiers: readonly Identifier[];
   /** The seeds with which these records conflict. */
-  readonly seeds?: readonly number[] | undefined;
+  readonly seeds?: readonly Identifier[] | undefined;
 }
 
 export interface Assessed {
@@ -111,21 +112,28 @@ function stateOf(
   return kindOf(step).isQuestion ? 'unclear' : 'allow';
 }
 
-async function findRows({ sql, accepts }: RowQuery, reader: Reader): Promise<Omit<AffectedRows, keyof StepCheck>> {
+async function findRows(
+  { sql, accepts, before }: RowQuery,
+  reader: Reader,
+): Promise<Omit<AffectedRows, keyof StepCheck>> {
   if (!accepts) {
     const first = `select identifier, value, count(*) over () from (${sql}) as found order by identifier limit ${MAX_IDENTIFIERS}`;
     const rows = await reader.all({ sql: first }, []);
     const [[, seed = null, count = 0] = []] = rows;
-    const column = (at: number): readonly number[] => rows.map((row) => Number(row[at]));
+    const column = (at: number) => rows.map((row) => row[at] as Identifier);
     return { count: Number(count), identifiers: column(0), seeds: seed === null ? undefined : column(1) };
   }
   let count = 0;
-  const page = `select identifier, value from (${sql}) as found where identifier > ? order by identifier limit ${PAGE}`;
-  const identifiers: number[] = [];
-  for (let last = 0; ;) {
-    const rows = await reader.all({ sql: page }, [last]);
+  const page = (where: string) => ({
+    sql: `select identifier, value from (${sql}) as found${where} order by identifier limit ${PAGE}`,
+  });
+  const identifiers: Identifier[] = [];
+  for (let last: Identifier | undefined = before; ;) {
+    const rows = await (last === undefined
+      ? reader.all(page(''), [])
+      : reader.all(page(' where identifier > ?'), [last]));
     for (const [identifier = null, value = null] of rows) {
-      last = Number(identifier);
+      last = identifier as Identifier;
       if (!accepts(String(value)) && count++ < MAX_IDENTIFIERS) identifiers.push(last);
     }
     if (rows.length < PAGE) return { count, identifiers };

@@ -254,8 +254,11 @@ export function changeOf(
     const { reference } = column;
     if (!reference) return [];
     const was = before.references.find((one) => one.column === reference.column);
-    const value = was ? dialect.quote(was.column) : dialect.literal(null);
-    return { after: appliedReference(reference), column, before: was, value, from: was?.column };
+    const after = appliedReference(reference);
+    // Identifiers of another type are those of new records.
+    const isRetyped = was !== undefined && was.keyType !== after.keyType;
+    const value = was && !isRetyped ? dialect.quote(was.column) : dialect.literal(null);
+    return { after, column, before: was, value, from: was?.column, isRetyped };
   });
   const column = columns.find(({ name }) => name === OPEN_COLUMN);
   const from = before.open ? OPEN_COLUMN : undefined;
@@ -339,7 +342,7 @@ export function rowsUnfit(
   change: TypeChange,
   json: string,
   condition: string,
-  field: Field,
+  field: ItemShape,
   schema: JsonObject,
 ): RowQuery {
   let validate: ((value: JsonValue) => unknown) | undefined;
@@ -351,6 +354,7 @@ export function rowsUnfit(
     isNumeric ? readJson(text, { limits: NO_LIMITS, takesInteger: () => true }).value : JSON.parse(text);
   return {
     ...rowsWhere(change, condition, json),
+    ...(change.before.key ? {} : { before: 0 }),
     accepts: (text) => {
       validate ??= createAjv().compile(schema);
       return validate(read(text)) === true;

@@ -57,6 +57,7 @@ import {
   droppedReferenceStep,
   droppedTypeStep,
   renamedJoinSteps,
+  retypedJoinSteps,
   typeSteps,
 } from './types.ts';
 
@@ -141,6 +142,7 @@ function stepsBetween(
       typeSteps(change, knownRelations(applied, change.before.name), named.has(change.type)),
     ),
     ...renamedJoinSteps(joins),
+    ...retypedJoinSteps(joins, dialect),
     ...added.map((type) => addedTypeStep(type, dialect)),
     ...joins.added.map((table) => addedJoinStep(table, dialect)),
   ];
@@ -181,7 +183,9 @@ const spaced = (name: string, count: number): string => `${name} ${count}`;
 /** A type of which only the table is known. */
 function unnamedType(before: NamedType, name: string): RecordType {
   const { table, open, identifier: column } = before;
-  const type = resolveType({ type: name, operations: [], open, identifier: { name: identifierNameOf(before) } });
+  const { constraints, ...key } = before.key ?? {};
+  const identifier = { name: identifierNameOf(before), ...key, ...constraints };
+  const type = resolveType({ type: name, operations: [], open, identifier });
   return { ...type, table, identifier: { ...type.identifier, column } };
 }
 

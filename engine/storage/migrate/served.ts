@@ -38,7 +38,11 @@ export function servedModel(
   function serveType(pair: TypePair): void {
     const { type, before: now, checks } = pair;
     const { table, identifier } = type;
+    const { type: keyType = identifier.type.name, constraints = {} } = now.key ?? { type: 'integer' };
     if (now.identifier !== identifier.column) unusable(table, `it has no column "${identifier.column}"`);
+    else if (keyType !== identifier.type.name) unusable(table, `its identifier is of type ${keyType} now`);
+    else if (!widens(identifier.type, identifier, { constraints, examples: [] }))
+      narrower(table, 'its identifier accepts less now');
     if (type.open && !now.open) unusable(table, 'it is closed to unknown keys');
     const names = [
       [type.identifier.name, identifierNameOf(now)] as const,

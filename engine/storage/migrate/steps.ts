@@ -1,3 +1,4 @@
+import type { Identifier } from '../../model/identifier.ts';
 import type { Model } from '../../model/model.ts';
 import type { AppliedModel } from './applied.ts';
 import type { Edit, Task } from './task.ts';
@@ -36,6 +37,14 @@ export const stepKinds = {
   'add-type': safe('Add type {type}, in table {now}'),
   'rename-type': safe('Rename {was} to {type}', { older: 'named' }),
   'rename-identifier': safe('Rename the identifier of {type} from "{was}" to "{now}"', { older: 'renamed' }),
+  'replace-identifier': checked('Turn the identifier of {type} from {was} into {now}, in a new table', {
+    older: 'refuse',
+    fail: 'it has an identifier of type {was}, which cannot become {now}; export the records, and import them into a type of another name',
+  }),
+  'narrow-identifier': checked('Let the identifier of {type} accept less: {detail}', { fail: 'it is not {detail}' }),
+  'widen-identifier': safe('Let the identifier of {type} accept more: {detail}', { older: 'refuse' }),
+  'require-identifier': safe('Let only clients make identifiers of {type}: a create without one is refused'),
+  'offer-identifier': safe('Let the service make identifiers of {type}, where a create has none'),
   'open-type': safe('Open {type} to keys of any name'),
   'claim-key': safe('Take the name "{name}" of {type} from open keys', {
     fail: 'there is an open key "{name}", which cannot be taken over; remove it',
@@ -76,6 +85,9 @@ export const stepKinds = {
   'add-relation': safe('Add {relation}{detail}'),
   'add-required-relation': checked('Add {relation}', { fail: 'there would be no "{name}"; do not require it yet' }),
   'rename-relation': safe('Rename relation "{was}" of {type} to "{name}"', { older: 'renamed' }),
+  'retype-relation': safe('Turn {relation} from {was} into {now}, like the identifier that it holds', {
+    older: 'refuse',
+  }),
   'relax-relation': safe('Let {relation} be null'),
   'require-relation': checked('Let {relation} no longer be null', { fail: 'there is no "{name}"; link one' }),
   'share-relation': safe('Let several {detail} share {relation}', { older: 'refuse' }),
@@ -123,6 +135,8 @@ export interface RowQuery {
   readonly sql: string;
   /** If `value` is JSON: count only rows that this refuses. */
   readonly accepts?: (json: string) => boolean;
+  /** An identifier before all others, if there is one. */
+  readonly before?: Identifier;
   /** The table whose open keys the check reads as values of fields. */
   readonly takesKeysOf?: string;
 }

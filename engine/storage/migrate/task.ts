@@ -34,6 +34,7 @@ export interface ColumnSource {
 export interface TableAlteration {
   readonly table: string;
   readonly identifier: string;
+  readonly keyType: string | undefined;
   readonly edits: readonly Edit[];
   readonly wasOpen: boolean;
   readonly columns: readonly ColumnSource[];
@@ -79,6 +80,8 @@ export interface Task {
   /** A fill binds the identifiers before a batch's first row and of its last row. */
   readonly sql: string;
   readonly identifier?: string;
+  /** The SQL type of the identifier, if it is no number: a fill then binds the last one of a batch twice. */
+  readonly keyType?: string | undefined;
   readonly drops?: string;
   /** Whether a new table takes the place of the old one, without constraints of others. */
   readonly replaces?: boolean;

@@ -1,14 +1,23 @@
 /** The steps of types, their fields, relations and indexes, with the SQL that changes the tables. */
+import { isDeepStrictEqual } from 'node:util';
 import { NOW } from '../../descriptor/descriptor.ts';
 import { type Shape, widens } from '../../field-types/field-type.ts';
 import { fieldTypes } from '../../field-types/registry.ts';
 import type { JsonValue } from '../../json/json.ts';
 import { fieldsOf, sentence } from '../../model/checks.ts';
+import { identifierJson, identifierSql } from '../../model/identifier.ts';
 import { type Index, type JoinTable, OPEN_COLUMN, type RecordType } from '../../model/model.ts';
 import { columnType, hasDefault } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import { createIndex, defineJoinTable, defineTable, dropTable, indexesOf, joinIndex, METADATA } from '../tables.ts';
-import { type AppliedField, type AppliedJoin, type AppliedReference, identifierNameOf } from './applied.ts';
+import {
+  type AppliedField,
+  type AppliedJoin,
+  appliedJoin,
+  appliedKey,
+  type AppliedReference,
+  identifierNameOf,
+} from './applied.ts';
 import {
   columnsBefore,
   type Comparison,
@@ -85,6 +94,7 @@ export function typeSteps(
   const steps = [
     ...(before.name === type.name || !isNamed ? [] : [step('rename-type', { was: before.name })]),
     ...(was === now ? [] : [step('rename-identifier', { was, now })]),
+    ...identifierSteps(change),
     ...lost.map((index) => droppedIndexStep(change, index)),
     ...(openKeys && !before.open
       ? [step('open-type', { edits: [{ kind: 'addColumn', column: openKeys.column }] })]
@@ -103,6 +113,32 @@ export function typeSteps(
     ...folded.map(({ after, before: replaced }) => addedIndexStep(change, after, replaced)),
   ];
   return withTasks(change, withIndexes(change, steps));
+}
+
+const INTEGER = { type: 'integer', by: 'service', constraints: {} } as const;
+
+/** Another type means another table, which takes the place of an empty one. */
+function identifierSteps(change: TypeChange): readonly MigrationStep[] {
+  const { type, table, before, step, dialect } = change;
+  const { identifier } = type;
+  const { kind, ...shape } = identifier;
+  const [was, now] = [before.key ?? INTEGER, appliedKey(identifier) ?? INTEGER];
+  if (was.type !== now.type) {
+    const tasks = [
+      ...plainTasks('define', [dropTable(before.table, dialect), METADATA.dropSeeds(before.name)], before.table),
+      ...addedTypeStep(table, dialect).tasks,
+    ];
+    return [step('replace-identifier', { was: was.type, now: now.type, tasks, rows: rowsWhere(change, '1 = 1') })];
+  }
+  const steps = was.by === now.by ? [] : [step(now.by === 'client' ? 'require-identifier' : 'offer-identifier')];
+  if (isDeepStrictEqual(was.constraints, now.constraints)) return steps;
+  const detail = kind.expected(shape);
+  const limits = { constraints: was.constraints, examples: [] };
+  if (widens(identifier.type, limits, identifier)) return [...steps, step('widen-identifier', { detail })];
+  const json = identifierJson(identifier, dialect.name, dialect.quote(before.identifier));
+  const item = { ...shape, nullable: false };
+  const rows = rowsUnfit(change, json, '1 = 1', item, identifier.type.schema(identifier));
+  return [...steps, step('narrow-identifier', { detail, rows })];
 }
 
 /** Nulls that become a default may collide in a unique field. */
@@ -139,10 +175,13 @@ function withIndexes(change: TypeChange, steps: readonly MigrationStep[]): reado
 }
 
 function withTasks(change: TypeChange, steps: readonly MigrationStep[]): readonly MigrationStep[] {
+  // A new table has everything.
+  if (steps.some(({ code }) => code === 'replace-identifier')) return steps.map((step) => ({ ...step, edits: [] }));
   const { table, tableIndexes, before, dialect, others, fieldChanges, referenceChanges, openKeys } = change;
   const { each, rebuild } = dialect.alterTable({
     table: table.table,
     identifier: table.identifier.column,
+    keyType: table.identifier.kind.isCounted ? undefined : identifierSql(table.identifier, dialect.name),
     edits: steps.flatMap(({ edits }) => edits),
     wasOpen: before.open,
     columns: [
@@ -301,6 +340,9 @@ function referenceSteps(change: TypeChange, { after, before, column }: Reference
   const was = before.belongsTo ?? before.has;
   const isSameSide = (before.belongsTo === null) === (after.belongsTo === null);
   if (was !== null && isSameSide && was !== name) add('rename-relation', { was });
+  const { type: integer } = INTEGER;
+  if (before.keyType !== after.keyType)
+    add('retype-relation', { was: before.keyType ?? integer, now: after.keyType ?? integer, edits });
   if (before.required && !after.required) add('relax-relation', { edits });
   if (!before.required && after.required)
     add('require-relation', { edits, rows: rowsWhere(change, `${value} is null`) });
@@ -349,6 +391,18 @@ export const renamedJoinSteps = ({ kept }: Comparison['joins']): readonly Migrat
     const { type, name } = joinOwner(after);
     const was = joinOwnerBefore(before).name;
     return name === was ? [] : [createStep('rename-relation', type, { name, was, rowsIn: before.table })];
+  });
+
+/** Links between records of which one side gets identifiers of another type: there are none yet. */
+export const retypedJoinSteps = ({ kept }: Comparison['joins'], dialect: Dialect): readonly MigrationStep[] =>
+  kept.flatMap(({ after, before }) => {
+    const now = appliedJoin(after, dialect);
+    const side = (['left', 'right'] as const).find((one) => now[one].keyType !== before[one].keyType);
+    if (side === undefined) return [];
+    const { type, name } = joinOwner(after);
+    const tasks = [...droppedJoinStep(before, dialect).tasks, ...addedJoinStep(after, dialect).tasks];
+    const words = { was: before[side].keyType ?? INTEGER.type, now: now[side].keyType ?? INTEGER.type };
+    return [createStep('retype-relation', type, { name, ...words, tasks, rowsIn: before.table })];
   });
 
 export function droppedIndexStep(

@@ -175,7 +175,7 @@ class TableAlterer {
 
   /** One trigger and one pass fill all new columns of a table. */
   #fill(): readonly Task[] {
-    const { identifier, wasOpen } = this.#alteration;
+    const { identifier, keyType, wasOpen } = this.#alteration;
     const filled = [...this.#columns.values()].filter(({ isFilled }) => isFilled);
     const key = quote(identifier);
     const read = filled.flatMap(({ from, reads }) => [from ?? [], reads ?? []]).flat();
@@ -192,8 +192,12 @@ class TableAlterer {
       this.#taskOf('trigger', `create function ${name}() returns trigger language plpgsql as ${text}`),
       this.#taskOf('trigger', trigger),
       {
-        ...this.#taskOf('fill', `update ${quote(this.#table)} set ${set} where ${key} > ? and ${key} <= ?`),
+        ...this.#taskOf(
+          'fill',
+          `update ${quote(this.#table)} set ${set} where ${key} ${keyType ? '>=' : '>'} ? and ${key} <= ?`,
+        ),
         identifier,
+        keyType,
         updates: true,
       },
       this.#taskOf('define', `drop function ${name}() cascade`),

@@ -1,4 +1,5 @@
 /** Migrates PostgreSQL tables while clients use them. Stores progress so that the next run continues. */
+import type { Identifier } from '../../model/identifier.ts';
 import { createHash } from 'node:crypto';
 import { CallerGone, pauseFor } from '../../edge/caller.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
@@ -139,24 +140,30 @@ async function prepareOne(run: Run, task: Task, at: TaskNumber, position: number
 async function fill(run: Run, task: Task, at: TaskNumber, from: number): Promise<void> {
   const { connections, watch } = run;
   const [table, identifier] = [quote(task.table ?? ''), quote(task.identifier ?? '')];
-  const greatest = { sql: `select max(${identifier}) from ${table}` };
-  const batch = {
-    sql: `select max(${identifier}) from (select ${identifier} from ${table} where ${identifier} > ? order by ${identifier} limit ?) as batch`,
-  };
+  const { keyType } = task;
+  const greatest = { sql: `select ${keyType ? 'count(*)' : `max(${identifier})`} from ${table}` };
+  // Texts have no number before all others, and uuids no max().
+  const ends = `(array_agg(${identifier} order by ${identifier} desc))[1], (array_agg(${identifier} order by ${identifier}))[1]`;
+  const batchOf = (where: string) => ({
+    sql: `select ${keyType ? ends : `max(${identifier})`} from (select ${identifier} from ${table}${where} order by ${identifier} limit ?) as batch`,
+  });
+  const [begin, batch] = [batchOf(''), batchOf(` where ${identifier} > ?`)];
   const last = Number((await autocommit(connections).value(greatest, [])) ?? 0);
   let size = FIRST_FILL_ROWS;
   let rows = 0;
-  for (let position = from; ;) {
-    watch.report({ kind: 'doing', task, ...at, position, last, rows });
+  for (let position: Identifier | undefined = keyType ? undefined : from; ;) {
+    watch.report({ kind: 'doing', task, ...at, position: typeof position === 'number' ? position : rows, last, rows });
     const began = performance.now();
-    const work = async (writer: Writer): Promise<{ readonly end?: number; readonly changes: number }> => {
-      const end = await writer.value(batch, [position, size]);
-      if (typeof end !== 'number') {
+    const work = async (writer: Writer): Promise<{ readonly end?: Identifier; readonly changes: number }> => {
+      const found = position === undefined ? writer.get(begin, [size]) : writer.get(batch, [position, size]);
+      const [end = null, first = position ?? 0] = (await found) ?? [];
+      if (end === null) {
         await writer.run(METADATA.setProgress, [at.number, 0]);
         return { changes: 0 };
       }
-      await writer.run(METADATA.setProgress, [at.number - 1, end]);
-      return { end, changes: (await send(writer, task.sql, [position, end])).changes };
+      // An interrupted fill of texts begins again.
+      await writer.run(METADATA.setProgress, [at.number - 1, typeof end === 'number' ? end : 0]);
+      return { end, changes: (await send(writer, task.sql, [first, end])).changes };
     };
     const { end, changes } = await withLocks(run, [task.table ?? ''], 'rows', work);
     if (end === undefined) return;

@@ -36,7 +36,7 @@ function references({ reference }: Column, { quote }: Dialect): string {
 
 /** Follows sqlite.org/lang_altertable.html, section 7. The sequence continues, so identifiers are never reused. */
 function rebuilding(
-  { table, identifier, columns: sources, create, indexes, others }: TableAlteration,
+  { table, identifier, keyType, columns: sources, create, indexes, others }: TableAlteration,
   dialect: Dialect,
 ): readonly Task[] {
   const { quote, literal } = dialect;
@@ -45,10 +45,14 @@ function rebuilding(
   const columns = [...[identifier, ...sources.map(({ column }) => column.name)].map(quote), ...added].join(', ');
   const selected = [quote(identifier), ...sources.map(({ value }) => value), ...added].join(', ');
   const [key, old] = [quote(identifier), quote(table)];
-  const copied = `insert into ${quote(fresh)} (${columns}) select ${selected} from ${old} where ${key} > ? and ${key} <= ?`;
-  const finish = [
+  const copied = `insert into ${quote(fresh)} (${columns}) select ${selected} from ${old}`;
+  const within = ` where ${key} > ? and ${key} <= ?`;
+  const sequence = [
     `delete from sqlite_sequence where name = ${literal(fresh)}`,
     `insert into sqlite_sequence (name, seq) select ${literal(fresh)}, seq from sqlite_sequence where name = ${literal(table)}`,
+  ];
+  const finish = [
+    ...(keyType === undefined ? sequence : []),
     `drop table ${quote(table)}`,
     // Third-party views name the table, which is missing at this moment.
     'pragma legacy_alter_table = on',
@@ -58,7 +62,9 @@ function rebuilding(
   const kept = others.map(({ name, words }) => addColumn(fresh, name, words, dialect));
   return [
     ...plainTasks('define', [...create(fresh).create, ...kept], table),
-    { kind: 'fill', table, identifier, sql: copied, replaces: true },
+    keyType === undefined
+      ? { kind: 'fill', table, identifier, sql: copied + within, replaces: true }
+      : { kind: 'rewrite', table, sql: copied, replaces: true },
     ...plainTasks('define', finish, table),
     ...plainTasks(
       'index',
