@@ -29,7 +29,7 @@ const LIMITS = [
   'writeRows',
 ] as const satisfies readonly (keyof Settings)[];
 
-export type RequestLimits = Pick<Settings, (typeof LIMITS)[number]>;
+type RequestLimits = Pick<Settings, (typeof LIMITS)[number]>;
 
 /** Equal for all clients with equal rights. `prefix`: the path of the service. */
 export function* modelDocument(

@@ -1,49 +1,38 @@
 /** Start page, reference, guide, studio, and the OpenAPI document. */
-import type { IncomingMessage } from 'node:http';
 import { type Request, type RequestHandler, Router } from 'express';
-import type { Client } from '../clients.ts';
+import { isGuarded } from '../access/access.ts';
+import type { Engine, EngineSettings } from '../engine.ts';
 import { isPreflight, readAnswer, redirection } from '../http/answer.ts';
 import type { HostSteps } from '../http/handler.ts';
 import { createCache, inTurns, memoized } from '../memo.ts';
-import type { Model } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import { entityTag } from '../operations/operation.ts';
 import { documentTurns, jsonText, type Profile, PROFILES, yamlText } from '../openapi/document.ts';
 import { type Fault, faultyRequest } from '../problem.ts';
+import { VERSION } from '../process.ts';
 import { quote } from '../query/parameters.ts';
 import { docsPage, guidePage, llmsText } from './docs.ts';
 import { cacheOf, createFileServer, serveStudio, sourceOf, studioBuild } from './files.ts';
-import { modelDocument, type RequestLimits } from './model-document.ts';
-import { ASSETS, HTML, readOnly, type ServiceInfo } from './page.ts';
+import { modelDocument } from './model-document.ts';
+import { ASSETS, HTML, readOnly } from './page.ts';
 import { startPage } from './start.ts';
-
-interface PagesOptions extends Omit<ServiceInfo, 'hasStudio'> {
-  readonly studio: boolean;
-  readonly limits: RequestLimits;
-}
-
-/** The part of Engine that pages need. */
-interface PagesEngine {
-  modelFor(request: IncomingMessage): Model;
-  /** Throws `unauthorized`. */
-  clients(): { of(request: IncomingMessage): Client };
-  readonly host: Pick<HostSteps, 'cors' | 'sendPage'>;
-}
 
 /** Pages of one model differ by mount path, which clients can invent. */
 const MAX_KEPT = 50;
 
 const EXACT = { caseSensitive: true, strict: true };
 
-/** `documents`: the OpenAPI document only. `first` runs before each page. */
+/** `documents`: the OpenAPI document only. `agents`: whether `/mcp` is offered. `first` runs before each page. */
 export function createPages(
-  options: PagesOptions,
-  { modelFor, clients, host }: PagesEngine,
+  settings: EngineSettings,
+  agents: boolean,
+  { modelFor, clients, host }: Engine,
   ...first: readonly RequestHandler[]
 ): { readonly pages: Router; readonly documents: Router } {
-  const { title, guarded, publicUrl } = options;
-  const built = options.studio ? studioBuild() : undefined;
-  const about = { ...options, hasStudio: built !== undefined };
+  const { title, publicUrl } = settings;
+  const guarded = isGuarded(settings);
+  const built = settings.studio ? studioBuild() : undefined;
+  const about = { ...settings, limits: settings, agents, version: VERSION, guarded, hasStudio: built !== undefined };
   const pages = Router(EXACT);
   const documents = Router(EXACT);
   const serveFile = createFileServer(host.sendPage);
@@ -112,14 +101,14 @@ export function createPages(
     servePage(path, mediaType, textFor, documents, allow);
   }
 
-  if (options.studio) {
+  if (settings.studio) {
     const demandToken: RequestHandler = (request, _, next) => next(void clients().of(request));
     const textFor = async (request: Request): Promise<string> => {
       const client = clients().of(request);
       const { model, rights, tokenName } = client;
       const { baseUrl } = request;
       const text = await textsOf(client.seen())(baseUrl, async () =>
-        inTurns(jsonText(await inTurns(modelDocument(model, rights, options, baseUrl)))),
+        inTurns(jsonText(await inTurns(modelDocument(model, rights, about, baseUrl)))),
       );
       return `{"token":${JSON.stringify(tokenName === null ? null : { name: tokenName })},${text.slice(1)}`;
     };
@@ -139,7 +128,7 @@ const DOCUMENTS = [
 ] as const;
 
 /** Serves a document to the same origins as records, and their preflights, which carry no token. */
-const sharing = ({ cors, sendPage }: PagesEngine['host']): readonly [RequestHandler, RequestHandler] => [
+const sharing = ({ cors, sendPage }: HostSteps): readonly [RequestHandler, RequestHandler] => [
   (request, response, next) => {
     response.set(cors.headersOf(request) ?? {});
     if (cors.varies) response.vary('Origin');

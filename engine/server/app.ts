@@ -1,12 +1,10 @@
 /** The Express app for all paths except records. */
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Response } from 'express';
-import { isGuarded } from '../access/access.ts';
 import type { Engine, EngineSettings } from '../engine.ts';
 import type { Handler } from '../http/handler.ts';
 import type { Watched } from '../http/observers.ts';
 import { redirection, refusesVersion, render, renderForAgent, UNEMBEDDED } from '../http/answer.ts';
 import { lazy } from '../memo.ts';
-import { VERSION } from '../process.ts';
 import { createPages } from '../pages/pages.ts';
 import { contentPolicy, readOnly } from '../pages/page.ts';
 import { readinessOf } from '../storage/unavailable.ts';
@@ -34,7 +32,7 @@ export function createApp(engine: Engine, settings: EngineSettings): Express {
   app.use(asterisk(engine));
   readOnly(app, '/metrics', ...metrics(engine));
   if (settings.mcp) app.all(AGENTS, agents(engine, settings));
-  app.use(createPages(aboutService(settings, settings.mcp), engine).pages);
+  app.use(createPages(settings, settings.mcp, engine).pages);
   app.use((request, response) => host.notFound(request, response, watchedBy(response)));
   app.use(answerErrors(engine));
   return app;
@@ -52,7 +50,7 @@ export function createMounted(
   else {
     if (which === 'pages') app.get('/', addSlash(engine));
     if (which === 'pages' && engine.metrics) readOnly(app, '/metrics', ...first, ...metrics(engine));
-    app.use(createPages(aboutService(settings, false), engine, ...first)[which]);
+    app.use(createPages(settings, false, engine, ...first)[which]);
   }
   app.use(answerErrors(engine));
   // Express types `next` for its own requests only.
@@ -86,14 +84,6 @@ function newApp(): Express {
   app.disable('x-powered-by').set('query parser', false);
   return app;
 }
-
-const aboutService = (settings: EngineSettings, hasAgents: boolean) => ({
-  ...settings,
-  limits: settings,
-  agents: hasAgents,
-  version: VERSION,
-  guarded: isGuarded(settings),
-});
 
 const SECURITY_HEADERS = {
   'Content-Security-Policy': contentPolicy(),
