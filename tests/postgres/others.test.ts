@@ -90,6 +90,23 @@ onServer('objects of others', () => {
     }
   });
 
+  test('statements that were prepared with a type that is gone are prepared again', async () => {
+    await owner.query(
+      `create domain short as text check (value <> 'new'); alter table things alter column name type short`,
+    );
+    // Each connection of the pool prepares its statements.
+    const rounds = Array.from({ length: 12 }, () => [CREATE, REQUESTS.MANY, REQUESTS.OTHER]).flat();
+    const statuses = async (): Promise<ReadonlySet<number>> =>
+      new Set(await Promise.all(rounds.map(async ([title, body]) => (await send(title, body)).status)));
+    expect(await statuses()).toEqual(new Set([422, 201]));
+    await owner.query('alter table things alter column name type text; drop domain short');
+    await owner.query(
+      `delete from things where id > 1; alter table things add constraint theirs check (name <> 'new')`,
+    );
+    expect(await statuses()).toEqual(new Set([422, 201]));
+    await owner.query('delete from things where id > 1; alter table things drop constraint theirs');
+  });
+
   const inSchema = (sql: string): string => `do $$ begin execute format('${sql}', current_schema()); end $$`;
   test.each([
     ['a table that is gone', 'alter table things rename to taken', 'alter table taken rename to things', /things/],

@@ -105,9 +105,10 @@ export const abortedBefore = (): Error =>
 
 export const isReadOnly = (error: unknown): boolean => codeOf(error) === '25006';
 
-/** Another process has changed a table of a prepared statement. */
+/** Another process has changed a table of a prepared statement, or dropped the type of one of its parameters. */
 export const isStale = (error: unknown): boolean =>
-  codeOf(error) === '0A000' && textOf(error, 'routine') === 'RevalidateCachedQuery';
+  (codeOf(error) === '0A000' && textOf(error, 'routine') === 'RevalidateCachedQuery') ||
+  (codeOf(error) === 'XX000' && messageOf(error).startsWith('cache lookup failed for type'));
 
 export const isRepeatable = (error: unknown): boolean =>
   ['40001', '40P01', '25P02'].includes(codeOf(error)) || isStale(error);
