@@ -180,10 +180,14 @@ export const identifierParameter = (type: RecordType): JsonObject => ({
 });
 
 function uniqueParameter(type: RecordType, required: boolean): Parameter {
-  const all = namedUniques(type).map(({ members }) => members.map(({ name }) => name).join(','));
+  const { name: identifier, inRecord } = type.identifier;
+  const all = [
+    ...namedUniques(type).map(({ members }) => members.map(({ name }) => name).join(',')),
+    ...(inRecord && !required ? [identifier] : []),
+  ];
   const description = required
     ? 'The unique values by which the record is found: their keys, which must be in the body.'
-    : 'Unique values by which records are found: those that are there already are changed, the others created. Their keys must be in each record.';
+    : 'Unique values, or the identifier, by which records are found: those that are there already are changed, the others created. The keys of the unique values must be in each record.';
   const schema = { type: 'string', enum: all };
   return query('on', description, { schema, ...(required ? { required, example: all[0] ?? '' } : {}) });
 }

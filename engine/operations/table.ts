@@ -177,7 +177,9 @@ export const isOffered = (entry: OperationEntry, type: RecordType, rights?: Righ
 export const isGranted = ({ right, and = right }: OperationEntry, { operations }: RecordType): boolean =>
   operations.has(right) && operations.has(and);
 
-export const isUpsertable = (type: RecordType): boolean => isOffered(OPERATIONS.upsert, type);
+/** Whether a create can find records that are there: by unique values, or by their identifiers. */
+export const isUpsertable = (type: RecordType): boolean =>
+  isGranted(OPERATIONS.upsert, type) && (type.identifier.inRecord || isOffered(OPERATIONS.upsert, type));
 
 const ANY: readonly ProblemCode[] = [
   'invalid-query',

@@ -242,6 +242,8 @@ function keyFaultsIn(
       const { name } = member;
       const value = body[name] ?? null;
       const at = { pointer: `${pointer}/${escapeStep(name)}`, code: 'required' };
+      // A record without an identifier is a new one.
+      if (value === null && name === type.identifier.name) return [];
       if (value === null)
         return [{ ...at, message: `"${name}" is required: ${ON}= says that it identifies the record` }];
       if (!('link' in member) || !isObject(value)) return [];

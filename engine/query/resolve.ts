@@ -1,6 +1,7 @@
 /** Parses query strings to queries, and reports all faults of a request at once. */
 import { createCache, memoized } from '../memo.ts';
 import { sampleOf } from '../model/identifier.ts';
+import { resolveField } from '../model/resolve.ts';
 import { type RecordType, type UniqueMembers, type Variant, wholeOf } from '../model/model.ts';
 import { can, namedUniques, type Rights } from '../model/rights.ts';
 import { didYouMean, nearest } from '../names.ts';
@@ -179,18 +180,28 @@ function readCreate(reading: QueryReading): WriteQuery | UpsertQuery {
     complainAbout(faults, ON)('not-offered', `${type.name} does not offer updates, ${asked}`);
   else if (!can(rights, type, 'update'))
     throw new Problem('forbidden', `The token does not allow updates of ${type.name}, ${asked}`);
-  return readUpsert(reading);
+  return readUpsert(reading, [byIdentifier(type)]);
 }
 
-function readUpsert(reading: QueryReading): UpsertQuery {
-  return { ...readWrite(reading), unique: resolveUnique(reading) ?? { name: '', members: [] } };
+function readUpsert(reading: QueryReading, others: readonly UniqueMembers[] = []): UpsertQuery {
+  return { ...readWrite(reading), unique: resolveUnique(reading, others) ?? { name: '', members: [] } };
 }
 
-function resolveUnique({ names: { type, rights }, plain, faults }: QueryReading): UniqueMembers | undefined {
+/** Records that bring their identifiers are found by them. */
+const byIdentifier = ({ identifier: { name, type } }: RecordType): UniqueMembers => ({
+  name,
+  members: [resolveField(name, { type: type.name })],
+});
+
+function resolveUnique(
+  { names: { type, rights }, plain, faults }: QueryReading,
+  others: readonly UniqueMembers[],
+): UniqueMembers | undefined {
   const complain = complainAbout(faults, ON);
   const textOf = ({ members }: UniqueMembers): string => members.map(({ name }) => name).join(',');
   const sorted = (text: string): string => text.split(/ *, */).toSorted().join(',');
-  const declared = new Map(namedUniques(wholeOf(type), rights).map((unique) => [sorted(textOf(unique)), unique]));
+  const known = [...namedUniques(wholeOf(type), rights), ...(type.identifier.inRecord ? others : [])];
+  const declared = new Map(known.map((unique) => [sorted(textOf(unique)), unique]));
   const all = [...declared.values()].map((unique) => `${ON}=${textOf(unique)}`);
   const text = plain.get(ON)?.trim();
   if (text === undefined)

@@ -1,6 +1,6 @@
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { createDatabase, type TestDatabase } from '../support/databases.ts';
-import { exchangeJson, type Exchanged } from '../support/exchange.ts';
+import { exchange, exchangeJson, type Exchanged } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
 type Headers = Readonly<Record<string, string>>;
@@ -25,6 +25,40 @@ describe('one service', () => {
       for (const { id } of bodyOf(await send(`GET /api/${path}?fields=id`))) await send(`DELETE /api/${path}/${id}`);
     expect((await send('POST /api/owners', { id: 1, code: 'A', rank: 1, name: 'Ann' })).status).toBe(201);
     expect((await send('POST /api/things', { id: 1, name: 't', price: '1.00', owner: { id: 1 } })).status).toBe(201);
+  });
+
+  test('by the identifier: those that are there are changed, the others created', async () => {
+    const body = [
+      { id: 1, name: 'Anna' },
+      { id: 77, code: 'B', rank: 2, name: 'Bea' },
+      { id: null, code: 'C', rank: 3, name: 'Cleo' },
+      { code: 'D', rank: 4, name: 'Dora' },
+    ];
+    const answer = await send('POST /api/owners?on=id&fields=name,code', body);
+    expect([answer.status, bodyOf(answer)]).toEqual([
+      200,
+      [
+        { id: 1, name: 'Anna', code: 'A' },
+        { id: 77, name: 'Bea', code: 'B' },
+        { id: expect.any(Number), name: 'Cleo', code: 'C' },
+        { id: expect.any(Number), name: 'Dora', code: 'D' },
+      ],
+    ]);
+    const table = { 'Content-Type': 'text/csv' };
+    const rows = await exchange(server.url, 'POST /api/owners?on=id&fields=name', {
+      headers: table,
+      body: 'id,code,rank,name\r\n77,B,2,Berta\r\n78,E,5,Eva\r\n',
+    });
+    expect([rows.status, rows.text]).toEqual([200, '[{"id":77,"name":"Berta"},{"id":78,"name":"Eva"}]']);
+    const twice = await send('POST /api/owners?on=id', [
+      { id: 77, name: 'x' },
+      { id: 77, name: 'y' },
+    ]);
+    expect([twice.status, placesOf(twice)]).toEqual([422, '/1/id duplicate']);
+    const wrong = await send('POST /api/owners?on=id', [{ id: 'x', code: 'F', rank: 6, name: 'Fay' }]);
+    expect([wrong.status, placesOf(wrong)]).toEqual([422, '/0/id type']);
+    const put = await send('PUT /api/owners?on=id', { id: 77, name: 'z' });
+    expect([put.status, placesOf(put)]).toEqual([400, 'on not-unique']);
   });
 
   test('of many, each is found by its own values, wherever in the array it stands', async () => {
