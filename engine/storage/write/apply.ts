@@ -12,7 +12,7 @@ import { columnOf } from '../columns.ts';
 import { type BoundStatement, ConstraintError, type Reader } from '../driver.ts';
 import { RefusedByOthers } from '../unavailable.ts';
 import { type Rows, TOO_DEEP } from './cascade.ts';
-import { boundTo, greatestOf, isNew, numberOf, type RowChange, type WritePlan } from './plan.ts';
+import { boundTo, greatestOf, isNew, noteIdentifier, numberOf, type RowChange, type WritePlan } from './plan.ts';
 import { deletedByBody, type WriteSession } from './session.ts';
 import { MAX_LISTED, rowsJson } from './tables.ts';
 
@@ -27,13 +27,8 @@ export async function apply(session: Applying, { rows, pairs }: WritePlan): Prom
   // Reserves identifiers that the body gives.
   const reserved = rows.filter(({ kind, identifier }) => kind === 'insert' && identifier !== undefined);
   for (const [type, some] of Map.groupBy(reserved, (change) => change.type)) {
-    for (const {
-      rows: [row = 0],
-      identifier = 0,
-    } of some)
-      if (isNew(row)) identifiers[row.created] = identifier;
-    const last = greatestOf(some);
-    for (const statement of tables.of(type).moveSequence) await writer.run(statement, [last]);
+    for (const change of some) noteIdentifier(identifiers, change, change.identifier ?? 0);
+    for (const statement of tables.of(type).moveSequence) await writer.run(statement, [greatestOf(some)]);
   }
   for (const group of groupsOf(rows)) {
     const [first] = group;
@@ -95,9 +90,8 @@ async function runAll(session: Applying, all: readonly Sent[], identifiers: Iden
   const ended = await Promise.allSettled(
     all.map(async ({ statement, values, change, at }) => {
       const { changes, identifier } = await session.writer.run(statement, values);
-      const [row = 0] = change?.rows ?? [];
-      if (change && isNew(row)) identifiers[row.created] ??= identifier;
-      else if (change?.before && changes === 0) throw deletedByBody(at);
+      if (change) noteIdentifier(identifiers, change, identifier);
+      if (change?.before && changes === 0) throw deletedByBody(at);
     }),
   );
   for (const [index, one] of ended.entries())
@@ -138,11 +132,8 @@ async function insertRows(session: Applying, changes: readonly RowChange[], iden
   }
   try {
     const { rows = [] } = await writer.run(many, [rowsJson(changes.map(valuesOf))]);
-    const found = rows.map(([identifier]) => identifier as Identifier).toSorted(compareIdentifiers);
-    for (const [index, change] of changes.entries()) {
-      const [row = 0] = change.rows;
-      if (isNew(row)) identifiers[row.created] ??= found[index] ?? 0;
-    }
+    const ascending = rows.map(([identifier]) => identifier as Identifier).toSorted(compareIdentifiers);
+    for (const [index, change] of changes.entries()) noteIdentifier(identifiers, change, ascending[index] ?? 0);
     return undefined;
   } catch (error) {
     throw explained(session, error, changes, first.at);

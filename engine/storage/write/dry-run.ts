@@ -14,7 +14,16 @@ import type { Reader, Statement } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type { EffectKind, WriteEffect, WrittenRecords } from '../store.ts';
 import { columnSql, columnTypeOf } from '../tables.ts';
-import { boundTo, greatestOf, isNew, numberOf, type RowChange, type RowId, type WritePlan } from './plan.ts';
+import {
+  boundTo,
+  greatestOf,
+  isNew,
+  noteIdentifier,
+  numberOf,
+  type RowChange,
+  type RowId,
+  type WritePlan,
+} from './plan.ts';
 import { added, type RecordSet, type WriteSession } from './session.ts';
 import { rowsJson } from './tables.ts';
 
@@ -136,11 +145,7 @@ async function numbersFor({ tables, writer }: WriteSession, { rows }: WritePlan)
     const { lastIdentifier } = tables.of(type);
     const last = lastIdentifier ? Number((await writer.value(lastIdentifier, [])) ?? 0) : 0;
     let next = greatestOf(some, last);
-    for (const {
-      rows: [row = 0],
-      identifier,
-    } of some)
-      if (isNew(row)) created[row.created] = identifier ?? (next += 1);
+    for (const change of some) noteIdentifier(created, change, change.identifier ?? (next += 1));
   }
   return created;
 }
@@ -215,8 +220,7 @@ function replacements({ session, plan, created, dialect }: Parts, shown: RecordS
     const { columns, position } = session.tables.of(type);
     const values: SqlValue[] = [];
     const names = [type.identifier.column, ...columns.map(({ name }) => name)];
-    const identifier = quote(type.identifier.column);
-    const isListed = oneOf(identifier, type, dialect);
+    const isListed = dialect.oneOf(...typed({ column: type.identifier.column, type }, dialect));
     const unread = changes.filter(({ kind, before }) => kind === 'update' && before === undefined);
     const selected = names.map((name) => {
       const unlinked = unread.filter(({ set }) => set.keys().next().value === name);
@@ -245,33 +249,22 @@ function replacements({ session, plan, created, dialect }: Parts, shown: RecordS
     return [{ table: type.table, sql, values }];
   });
   const joins = [...Map.groupBy(plan.pairs, ({ table }) => table)].map(([join, pairs]): Replacement => {
-    const [left, right] = [quote(join.left.column), quote(join.right.column)];
+    const [left, right] = [typed(join.left, dialect), typed(join.right, dialect)];
     const all = pairs.map((pair) => [numberOf(pair.left, created), numberOf(pair.right, created)]);
-    const [ofLeft, ofRight] = [join.left, join.right].map(({ type }) => listed(shown.get(type.table) ?? []));
-    const values = [JSON.stringify(all), ofLeft ?? '', ofRight ?? ''];
-    const sides = [join.left, join.right].map(({ type }) => type);
-    const kept = `not (${dialect.oneOfPairs(typed(left, join.left.type, dialect), typed(right, join.right.type, dialect))}) and ${oneOf(left, join.left.type, dialect)} and ${oneOf(right, join.right.type, dialect)}`;
-    const rows = rowsOf(
-      sides.map((type) => columnTypeOf(type, dialect)),
-      dialect,
-    );
-    const sql = `select ${left}, ${right} from ${stored(join.name)} where ${kept} union all ${rows}`;
-    return {
-      table: join.name,
-      sql,
-      values: [...values, rowsJson(all.filter((_, index) => pairs[index]?.kind === 'add'))],
-    };
+    const appended = all.filter((_, index) => pairs[index]?.kind === 'add');
+    const [ofLeft = '', ofRight = ''] = [join.left, join.right].map(({ type }) => listed(shown.get(type.table) ?? []));
+    const kept = `not (${dialect.oneOfPairs(left, right)}) and ${dialect.oneOf(...left)} and ${dialect.oneOf(...right)}`;
+    const types = [join.left, join.right].map(({ type }) => columnTypeOf(type, dialect));
+    const sql = `select ${left[0]}, ${right[0]} from ${stored(join.name)} where ${kept} union all ${rowsOf(types, dialect)}`;
+    return { table: join.name, sql, values: [JSON.stringify(all), ofLeft, ofRight, rowsJson(appended)] };
   });
   return [...tables, ...joins];
 }
 
-const typed = (column: string, { identifier }: RecordType, { name }: Dialect): TypedColumn => [
-  column,
-  identifierSql(identifier, name),
+const typed = ({ column, type }: JoinTable['left'], { name, quote }: Dialect): TypedColumn => [
+  quote(column),
+  identifierSql(type.identifier, name),
 ];
-
-const oneOf = (column: string, type: RecordType, dialect: Dialect): string =>
-  dialect.oneOf(...typed(column, type, dialect));
 
 const rowsOf = (types: readonly string[], { rowsOfJson }: Dialect): string =>
   rowsOfJson?.(types.map((type, index) => ({ name: `c${index}`, type }))) ??

@@ -88,6 +88,15 @@ export const isNew = (value: SqlValue | NewRow): value is NewRow => typeof value
 export const numberOf = (row: RowId, identifiers: readonly Identifier[]): Identifier =>
   isNew(row) ? (identifiers[row.created] ?? 0) : row;
 
+/** Notes the identifier of the record that an insert makes. */
+export function noteIdentifier(
+  identifiers: Identifier[],
+  { rows: [row = 0] }: RowChange,
+  identifier: Identifier,
+): void {
+  if (isNew(row)) identifiers[row.created] ??= identifier;
+}
+
 /** The greatest of the identifiers that a database counts, at least this one. */
 export const greatestOf = (changes: readonly RowChange[], least = 0): number =>
   changes.reduce((most, { identifier }) => (typeof identifier === 'number' ? Math.max(most, identifier) : most), least);
