@@ -59,15 +59,10 @@ export function createObservers(
       const milliseconds = performance.now() - started;
       metrics?.observe({ label: watched.label, status, problem: watched.problem, milliseconds });
       if (!accessLog) return;
-      const answer = {
-        method: request.method ?? '',
-        path,
-        status,
-        aborted: !writableFinished,
-        problem: watched.problem,
-      };
-      const took = { milliseconds: Math.round(milliseconds * 1000) / 1000 };
-      log.info({ ...answer, ...fieldsOf(watched), ...took }, 'request');
+      const { method = '' } = request;
+      const answer = { method, path, status, aborted: !writableFinished, problem: watched.problem };
+      const rounded = Math.round(milliseconds * 1000) / 1000;
+      log.info({ ...answer, ...fieldsOf(watched), milliseconds: rounded }, 'request');
     });
   }
 
