@@ -52,7 +52,14 @@ function textOf(name: Name, value: unknown): string | undefined {
   return kind === 'number' && !/[a-z]/i.test(value) ? undefined : value;
 }
 
-const LISTS: ReadonlySet<Name> = new Set(['allowedHosts', 'corsOrigins', 'dialects', 'tokens', 'trustedProxies']);
+const LISTS: ReadonlySet<Name> = new Set([
+  'allowedHosts',
+  'corsOrigins',
+  'dialects',
+  'imageOrigins',
+  'tokens',
+  'trustedProxies',
+]);
 
 const kindOf = (name: Name): string => typeof settingsTable[name].parse(settingsTable[name].default);
 

@@ -29,6 +29,8 @@ export interface EngineOptions {
   readonly tokensFile?: string | undefined;
   /** Origins whose web pages may call the service, like `https://shop.example.com`; `*` for all. Default: none. */
   readonly corsOrigins?: string | readonly string[] | undefined;
+  /** Other origins from which the studio may show pictures. Default: none. */
+  readonly imageOrigins?: string | readonly string[] | undefined;
   /** Host names, besides localhost, that requests may use; `*` for all. Default: any; without tokens, agents only localhost. */
   readonly allowedHosts?: string | readonly string[] | undefined;
   /** Proxies whose `X-Forwarded-For` names the client: addresses, or networks like `10.0.0.0/8`. Default: none. */

@@ -87,13 +87,13 @@ export function studioBuild(): Built | undefined {
 /** `first` runs before each response. The names of scripts contain a hash of their content. */
 export function serveStudio(
   router: IRouter,
-  title: string,
+  { title, imageOrigins }: { readonly title: string; readonly imageOrigins: readonly string[] },
   built: Built,
   sendPage: SendPage,
   serveFile: ReturnType<typeof createFileServer>,
   ...first: readonly RequestHandler[]
 ): void {
-  const page = studioPage(title, built, sendPage);
+  const page = studioPage(title, imageOrigins, built, sendPage);
   readOnly(router, '/studio', ...first, page);
   for (const name of readdirSync(BUILT).filter((file) => file.endsWith('.js')))
     readOnly(router, `/studio/${name}`, ...first, serveFile(name, 'public, max-age=31536000, immutable'));
@@ -107,8 +107,9 @@ export function serveStudio(
 const FILE = /^\/studio\/[^/]+\.(?:js|json|map)$/;
 
 /** The libraries create style elements, which need the nonce. Scripts cannot write HTML into the page. */
-const policyWith = (nonce: string): string =>
+const policyWith = (nonce: string, imageOrigins: readonly string[]): string =>
   contentPolicy({
+    'img-src': ["'self' data:", ...imageOrigins].join(' '),
     'style-src': `'nonce-${nonce}'`,
     'require-trusted-types-for': "'script'",
     'trusted-types': "'none'",
@@ -120,7 +121,7 @@ const STYLE = `body { margin: 0 } @media (prefers-color-scheme: dark) { body { b
   @keyframes late { to { visibility: visible } }`;
 
 const studioPage =
-  (title: string, { entry, preload }: Built, sendPage: SendPage): RequestHandler =>
+  (title: string, imageOrigins: readonly string[], { entry, preload }: Built, sendPage: SendPage): RequestHandler =>
   (request, response) => {
     const { path } = request;
     // The prefix of the service is unknown; the depth below it is known.
@@ -142,7 +143,7 @@ const studioPage =
     });
     const headers = {
       'Content-Type': HTML,
-      'Content-Security-Policy': policyWith(nonce),
+      'Content-Security-Policy': policyWith(nonce, imageOrigins),
       // A nonce is valid for one response.
       'Cache-Control': 'no-store',
       Vary: 'Accept-Encoding',

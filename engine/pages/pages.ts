@@ -115,7 +115,7 @@ export function createPages(
     servePage('/studio/model.json', 'application/json', textFor, pages, demandToken);
   }
   if (built) {
-    serveStudio(pages, title, built, host.sendPage, serveFile, ...first);
+    serveStudio(pages, settings, built, host.sendPage, serveFile, ...first);
     pages.all('/studio/', removeSlash);
   }
   pages.use(documents);

@@ -44,6 +44,15 @@ export const settingsTable = {
   schemaDirectory: setting('SCHEMA_DIR', 'schema', matching(/^/, 'the path of a folder')),
   title: setting('TITLE', 'Records', matching(/^[^]{0,100}$/, 'a name of at most 100 characters')),
   studio: setting('STUDIO', 'on', onOrOff()),
+  imageOrigins: setting(
+    'IMAGE_ORIGINS',
+    'none',
+    or(
+      'none',
+      NO_NAMES,
+      listOf((origin) => origin === originIn(origin), 'origins like https://images.example.com', originIn),
+    ),
+  ),
   bodyLimit: setting('BODY_LIMIT', '1048576', wholeNumber(1, 256 * 1024 * 1024)),
   rateLimit: setting('RATE_LIMIT', 'auto', {
     ...or('auto', AUTO_RATE, or('off', Infinity, wholeNumber(1, 1_000_000))),

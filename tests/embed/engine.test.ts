@@ -31,6 +31,7 @@ const OTHER: Required<{ [K in Exclude<keyof Settings, OfServer> & keyof EngineOp
   allowedHosts: ['a.example', 'b.example'],
   trustedProxies: ['127.0.0.1', '10.0.0.0/8'],
   corsOrigins: ['https://a.example', 'https://b.example'],
+  imageOrigins: ['https://c.example', 'https://d.example'],
   rateLimit: 10,
   bodyLimit: 1000,
   statementTimeout: 0.5,

@@ -3,6 +3,7 @@ import { readSettings } from '../../engine/settings/settings.ts';
 
 const HOSTS = 'expected auto, or *, or host names like records.example.com, without ports, separated by commas';
 const ORIGINS = 'expected none, or *, or origins like https://shop.example.com, separated by commas';
+const IMAGES = 'expected none, or origins like https://images.example.com, separated by commas';
 
 test.each([
   ['CORS_ORIGINS', 'https://Shop.example', ORIGINS, 'https://shop.example'],
@@ -16,6 +17,7 @@ test.each([
     ORIGINS,
     'http://a.example,https://xn--bcher-kva.example',
   ],
+  ['IMAGE_ORIGINS', 'https://pictures.example/', IMAGES, 'https://pictures.example'],
   ['ALLOWED_HOSTS', 'records.example.', HOSTS, 'records.example'],
   ['ALLOWED_HOSTS', 'records.example:8080', HOSTS, 'records.example'],
   ['ALLOWED_HOSTS', 'https://records.example/', HOSTS, 'records.example'],
