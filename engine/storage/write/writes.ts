@@ -47,15 +47,15 @@ interface Verb<R, W> {
   readonly single?: (context: WriteContext, request: Stamped<R>) => Promise<W | undefined>;
   /** The row whose writes queue. */
   readonly row?: (request: R) => string | undefined;
-  /** The numbers to keep under an idempotency key. */
-  readonly numbers: (written: W) => readonly Identifier[];
-  /** The result of a retry, if those numbers say it; else the records are read again in this view. */
-  readonly again?: (numbers: readonly Identifier[]) => W | undefined;
+  /** The identifiers, or counts, to keep under an idempotency key. */
+  readonly kept: (written: W) => readonly Identifier[];
+  /** The result of a retry, if these say it; else the records are read again in this view. */
+  readonly again?: (kept: readonly Identifier[]) => W | undefined;
   readonly view?: (request: R) => View | undefined;
 }
 
 const ofRecords = {
-  numbers: ({ records }: stored.WrittenRecords) => records.map(({ identifier }) => identifier),
+  kept: ({ records }: stored.WrittenRecords) => records.map(({ identifier }) => identifier),
   view: ({ view, unread }: Pick<stored.WriteRequest, 'view' | 'unread'>) => (unread ? undefined : view),
 };
 
@@ -85,7 +85,7 @@ const remove: Verb<stored.RecordDeletion, stored.Written> = {
   run: deleteOne,
   single: deleteSingle,
   row: ({ type, identifier }) => rowOf(type, identifier),
-  numbers: () => [],
+  kept: () => [],
 };
 
 const removeFound: Verb<
@@ -97,7 +97,7 @@ const removeFound: Verb<
     return { ...request, candidates: await reads.found({ ...query, limit: Math.min(most, writeRows) + 1 }, caller) };
   },
   run: deleteFound,
-  numbers: ({ deleted, affected }) => [deleted, affected],
+  kept: ({ deleted, affected }) => [deleted, affected],
   // Keys of older releases lack counts.
   again: ([deleted, affected]) =>
     typeof deleted === 'number' && typeof affected === 'number' ? { deleted, affected } : undefined,
@@ -134,7 +134,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
         const { writer } = transaction;
         const first = async () => {
           const written = await verb.run(transaction, request);
-          return [answer(written), verb.numbers(written)] as const;
+          return [answer(written), verb.kept(written)] as const;
         };
         const retried = (kept: stored.Retried) => {
           const written = verb.again?.(kept.identifiers);
