@@ -1,0 +1,7 @@
+/** A role reads what a service would answer that has the visible part alone. */
+import { databaseKind } from '../../support/databases.ts';
+import { compareReads } from './compare-reads.ts';
+
+test.each([1, 2, 3])('seed %i', async (seed) => {
+  expect(await compareReads(seed, databaseKind, { schemas: 6, roles: 3, requests: 25 })).toBeGreaterThan(100);
+});
