@@ -168,6 +168,14 @@ async function compareCalls(calls: readonly (Call | undefined)[], { whole, reduc
   return compared;
 }
 
+/** Whether parts of parts lead back to a type. Conditions of such types are not supported. */
+function ownsItself(model: Model): boolean {
+  const below = (type: RecordType, above: readonly RecordType[]): boolean =>
+    above.includes(type) ||
+    [...type.relations.values()].some(({ owned, target }) => owned && below(target, [...above, type]));
+  return [...model.types.values()].some((type) => below(type, []));
+}
+
 /** Throws the first request that a role and the service without the rest answer differently. Returns how many were compared. */
 export async function compareReads(
   seed: number,
@@ -181,6 +189,7 @@ export async function compareReads(
     const directory = writeSchema(descriptors);
     if (readModel(directory) === undefined) continue;
     const model = loadModel(directory);
+    if (ownsItself(model)) continue;
     const database = await createDatabase(kind);
     const access = mkdtempSync(join(tmpdir(), 'access-'));
     try {
