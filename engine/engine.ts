@@ -2,6 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type Identify, isGuarded, openAccess, type Reports } from './access/access.ts';
 import { checkRoles } from './access/checks.ts';
+import { loadIssuers, openIssuers } from './access/issuers.ts';
 import { isOfRole } from './access/tokens.ts';
 import { type Clients, createClients } from './clients.ts';
 import { Budget, createSlowReaders } from './edge/budget.ts';
@@ -63,10 +64,12 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   // Loads the library on demand: a start saves 30 ms.
   const metrics = settings.metrics ? (await import('./metrics.ts')).createMetrics() : undefined;
   const { roles, diagnostics: roleFaults } = checkRoles(settings.accessDirectory, schema.model, schema.validatorsOf);
-  if (roles === undefined) throw new StartError(formatDiagnostics(roleFaults));
-  const access = isGuarded(settings)
-    ? openAccess(settings, new Set(roles.keys()), undefined, reportsTo(log, schema.model))
-    : undefined;
+  const names = new Set(roles?.keys());
+  const { issuers, diagnostics: issuerFaults } = loadIssuers(settings.accessDirectory, names);
+  if (roles === undefined || issuerFaults.length > 0)
+    throw new StartError(formatDiagnostics([...roleFaults, ...issuerFaults]));
+  const verifying = issuers.length > 0 ? await openIssuers(issuers, settings.accessDirectory, log) : undefined;
+  const access = isGuarded(settings) ? openAccess(settings, names, verifying, reportsTo(log, schema.model)) : undefined;
   const addressOf = createAddressOf(settings.trustedProxies);
   const nameOf = (request: IncomingMessage): string | undefined => access?.nameOf(request);
   const { onStatement, watch } = createObservers(settings, { log, metrics, addressOf, nameOf });

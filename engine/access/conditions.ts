@@ -138,11 +138,16 @@ function textsOf(operand: JsonValue, isList: boolean, { claims }: Binding): read
   return textsOfClaim(path, isList, claims);
 }
 
-function textsOfClaim(path: readonly string[], isList: boolean, claims: Claims): readonly string[] {
+export function claimAt(claims: Claims, path: readonly string[]): unknown {
   let found: unknown = claims;
   for (const step of path)
     found =
       typeof found === 'object' && found !== null && Object.hasOwn(found, step) ? Reflect.get(found, step) : undefined;
+  return found;
+}
+
+function textsOfClaim(path: readonly string[], isList: boolean, claims: Claims): readonly string[] {
+  const found = claimAt(claims, path);
   const values: readonly unknown[] = Array.isArray(found) ? found : [found];
   const isFit = values.length > 0 && (isList || !Array.isArray(found)) && values.every(isScalar);
   const texts = values.map(String);

@@ -1,6 +1,7 @@
 /** `check`, `describe` and `diff` need no database. */
 import { stringify } from 'yaml';
 import { checkRoles } from '../access/checks.ts';
+import { loadIssuers } from '../access/issuers.ts';
 import { checkSchema } from '../validation/check-schema.ts';
 import { describeType, mermaidOf } from '../describe/describe.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
@@ -19,14 +20,16 @@ export const check = command(
     const checked = checkSchema(schemaDirectory);
     const { schema } = checked;
     const access = schema && checkRoles(accessDirectory, schema.model, schema.validatorsOf);
-    const diagnostics = [...checked.diagnostics, ...(access?.diagnostics ?? [])];
+    const issuers = access && loadIssuers(accessDirectory, new Set(access.roles?.keys()));
+    const ofAccess = [...(access?.diagnostics ?? []), ...(access?.roles ? (issuers?.diagnostics ?? []) : [])];
+    const diagnostics = [...checked.diagnostics, ...ofAccess];
     if (json) print(JSON.stringify(diagnostics, null, 2));
     else if (diagnostics.length > 0) print(formatDiagnostics(diagnostics));
     else {
       const types = schema?.model.types.size ?? 0;
       print(`${types} record type${types === 1 ? '' : 's'} in ${schemaDirectory}, no faults`);
     }
-    return schema ? 0 : 1;
+    return schema && !diagnostics.some(({ severity }) => severity === 'error') ? 0 : 1;
   },
 );
 

@@ -29,17 +29,24 @@ interface Entry {
 /** Operands become claims now and then. */
 type Claiming = (value: JsonValue) => JsonValue;
 
-const merged = (all: readonly JsonObject[]): JsonObject => {
-  const result: Record<string, JsonValue> = {};
-  for (const one of all)
-    for (const [key, value] of Object.entries(one))
-      result[key] = { ...(result[key] as JsonObject), ...(value as JsonObject) };
-  return result;
-};
+/** Adds a condition to an object that has none of its names with the same word; false if it has. */
+function added(into: Record<string, JsonValue>, condition: JsonObject): boolean {
+  const entries = Object.entries(condition);
+  const isTaken = entries.some(([key, value]) => {
+    const known = into[key];
+    return (
+      known !== undefined &&
+      (key.startsWith('$') || Object.keys(value as JsonObject).some((word) => Object.hasOwn(known as JsonObject, word)))
+    );
+  });
+  if (isTaken) return false;
+  for (const [key, value] of entries)
+    into[key] = Array.isArray(value) ? value : { ...(into[key] as JsonObject), ...(value as JsonObject) };
+  return true;
+}
 
 function yamlOfCondition(condition: ConditionRequest, claiming: Claiming): JsonObject {
-  const inside = (item: readonly ConditionRequest[]): JsonObject =>
-    merged(item.map((one) => yamlOfCondition(one, claiming)));
+  const inside = (item: readonly ConditionRequest[]): JsonObject => allOf(item, claiming);
   if ('group' in condition) return { [condition.group]: condition.items.map(inside) };
   if ('quantifier' in condition) return { [condition.path]: { [condition.quantifier]: inside(condition.conditions) } };
   if ('counted' in condition) return { [condition.path]: { $count: { [condition.counted]: condition.value } } };
@@ -49,11 +56,15 @@ function yamlOfCondition(condition: ConditionRequest, claiming: Claiming): JsonO
   return { [path]: { [operator]: operator === 'null' ? operand : claiming(operand) } };
 }
 
-/** Groups are lists, which `merged` would spread: each condition with a group stands in an object of its own. */
-const allOf = (conditions: readonly ConditionRequest[], claiming: Claiming): JsonObject =>
-  conditions.some((one) => 'group' in one)
-    ? { $all: conditions.map((one) => yamlOfCondition(one, claiming)) }
-    : merged(conditions.map((one) => yamlOfCondition(one, claiming)));
+/** Conditions that share a name and a word stand in objects of their own. */
+function allOf(conditions: readonly ConditionRequest[], claiming: Claiming): JsonObject {
+  const objects: Record<string, JsonValue>[] = [];
+  for (const condition of conditions) {
+    const yaml = yamlOfCondition(condition, claiming);
+    if (!objects.some((one) => added(one, yaml))) objects.push({ ...yaml });
+  }
+  return objects.length === 1 ? (objects[0] ?? {}) : { $all: objects };
+}
 
 const ownersOf = (model: Model, type: RecordType): readonly Relation[] =>
   [...model.types.values()].flatMap((owner) =>

@@ -1,0 +1,162 @@
+/** JWT of issuers: what is accepted, what never is, and keys that change. */
+import { mkdtempSync, writeFileSync, cpSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type CryptoKey, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import { exchange } from '../support/exchange.ts';
+import { startTestServer, type TestServer } from '../support/server.ts';
+
+const ISSUER = 'https://login.example.com/';
+const AUDIENCE = 'records';
+
+interface Signer {
+  readonly kid: string;
+  readonly key: CryptoKey;
+  readonly jwk: object;
+}
+
+async function signer(kid: string, alg = 'ES256'): Promise<Signer> {
+  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true });
+  return { kid, key: privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg, use: 'sig' } };
+}
+
+const published: { keys: object[]; asked: number; hangs: boolean } = { keys: [], asked: 0, hangs: false };
+let one: Signer;
+let two: Signer;
+let keyServer: Server;
+let server: TestServer;
+
+const now = (): number => Math.floor(Date.now() / 1000);
+
+const tokenOf = (
+  { key, kid }: Signer,
+  payload: JWTPayload = {},
+  { alg = 'ES256', ...options }: { alg?: string; issuer?: string; audience?: string; exp?: number | null } = {},
+): Promise<string> => {
+  const token = new SignJWT({ sub: 'anna', groups: ['staff'], branch: 1, ...payload })
+    .setProtectedHeader({ alg, kid })
+    .setIssuer(options.issuer ?? ISSUER)
+    .setAudience(options.audience ?? AUDIENCE);
+  if (options.exp !== null) token.setExpirationTime(options.exp ?? now() + 60);
+  return token.sign(key);
+};
+
+const ask = async (token: string, title = 'GET /api/$me') => {
+  const { status, text, headers } = await exchange(server.url, title, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  return { status, body: text === '' ? undefined : JSON.parse(text), challenge: headers['www-authenticate'] };
+};
+
+beforeAll(async () => {
+  [one, two] = [await signer('one'), await signer('two')];
+  published.keys = [one.jwk];
+  keyServer = createServer((_, response) => {
+    published.asked += 1;
+    if (!published.hangs) response.end(JSON.stringify({ keys: published.keys }));
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => keyServer.once('listening', resolve));
+  const accessDirectory = mkdtempSync(join(tmpdir(), 'access-'));
+  cpSync('tests/fixtures/roles/access', accessDirectory, { recursive: true });
+  const jwks = `http://127.0.0.1:${(keyServer.address() as AddressInfo).port}/jwks.json`;
+  const role = '{ claim: groups, map: { bosses: editor, staff: branch-reader, ghosts: editor } }';
+  const issuer = `issuers:\n  - issuer: ${ISSUER}\n    audience: ${AUDIENCE}\n    jwks: ${jwks}\n    role: ${role}\n`;
+  writeFileSync(join(accessDirectory, 'issuers.yaml'), issuer);
+  server = await startTestServer({
+    schemaDirectory: 'tests/fixtures/roles/schema',
+    settings: { accessDirectory, logLevel: 'silent' },
+  });
+});
+afterAll(async () => {
+  await server.close();
+  await new Promise((resolve) => keyServer.close(resolve));
+});
+
+test('a token has the role of its groups, and the name of its subject', async () => {
+  const { status, body } = await ask(await tokenOf(one));
+  expect([status, body.name, body.role]).toEqual([200, 'anna', 'branch-reader']);
+  expect((await ask(await tokenOf(one, { groups: ['staff', 'bosses'] }))).body.role).toBe('editor');
+});
+
+test.each<[string, () => Promise<string>]>([
+  ['another audience', () => tokenOf(one, {}, { audience: 'others' })],
+  ['another issuer', () => tokenOf(one, {}, { issuer: 'https://evil.example.com/' })],
+  ['expired', () => tokenOf(one, {}, { exp: now() - 31 })],
+  ['without exp', () => tokenOf(one, {}, { exp: null })],
+  ['not yet valid', () => tokenOf(one, { nbf: now() + 40 })],
+  ['without a subject', () => tokenOf(one, { sub: undefined as never })],
+  ['of another key under a known name', () => tokenOf({ ...two, kid: 'one' })],
+  ['longer than 8 KiB', () => tokenOf(one, { more: 'x'.repeat(8192) })],
+  ['of no text', async () => 'a.b.c'],
+  [
+    'without an algorithm',
+    async () => {
+      const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+      const claims = { iss: ISSUER, aud: AUDIENCE, sub: 'anna', exp: now() + 60, groups: ['bosses'] };
+      return `${part({ alg: 'none' })}.${part(claims)}.`;
+    },
+  ],
+  [
+    'with the public key as a secret',
+    async () => {
+      const secret = new TextEncoder().encode(JSON.stringify(one.jwk));
+      return new SignJWT({ sub: 'anna', groups: ['bosses'] })
+        .setProtectedHeader({ alg: 'HS256', kid: 'one' })
+        .setIssuer(ISSUER)
+        .setAudience(AUDIENCE)
+        .setExpirationTime(now() + 60)
+        .sign(secret);
+    },
+  ],
+])('401: %s', async (_, make) => {
+  const { status, challenge } = await ask(await make());
+  expect([status, challenge]).toEqual([401, 'Bearer error="invalid_token"']);
+});
+
+test('30 seconds of skew are tolerated', async () => {
+  expect((await ask(await tokenOf(one, {}, { exp: now() - 20 }))).status).toBe(200);
+  expect((await ask(await tokenOf(one, { nbf: now() + 20 }))).status).toBe(200);
+});
+
+test('a token without a role is refused, and not asked to sign in again', async () => {
+  expect((await ask(await tokenOf(one, { groups: ['others'] }))).status).toBe(403);
+  expect((await ask(await tokenOf(one, { groups: undefined as never }))).status).toBe(403);
+});
+
+test('claims bind conditions', async () => {
+  expect((await ask(await tokenOf(one), 'GET /api/branches')).body).toEqual([]);
+});
+
+test('a new key is fetched for the first token that names it, at most once a minute', async () => {
+  expect((await ask(await tokenOf(one))).status).toBe(200);
+  published.keys = [two.jwk];
+  const before = published.asked;
+  expect((await ask(await tokenOf(two))).status).toBe(200);
+  expect(published.asked).toBe(before + 1);
+  expect((await ask(await tokenOf(one))).status).toBe(401);
+  expect((await ask(await tokenOf(await signer('three')))).status).toBe(401);
+  expect(published.asked).toBe(before + 1);
+});
+
+test('a start does not wait for an address that hangs', async () => {
+  published.hangs = true;
+  const accessDirectory = mkdtempSync(join(tmpdir(), 'access-'));
+  cpSync('tests/fixtures/roles/access', accessDirectory, { recursive: true });
+  const jwks = `http://127.0.0.1:${(keyServer.address() as AddressInfo).port}/jwks.json`;
+  const text = `issuers: [{ issuer: a, audience: b, jwks: "${jwks}", role: { claim: role } }]\n`;
+  writeFileSync(join(accessDirectory, 'issuers.yaml'), text);
+  const began = performance.now();
+  const other = await startTestServer({
+    schemaDirectory: 'tests/fixtures/roles/schema',
+    settings: { accessDirectory, logLevel: 'silent' },
+  });
+  expect(performance.now() - began).toBeLessThan(1900);
+  const token = await tokenOf(one, {}, { issuer: 'a', audience: 'b' });
+  const { status } = await exchange(other.url, 'GET /api/$me', { headers: { authorization: `Bearer ${token}` } });
+  expect(status).toBe(401);
+  await other.close();
+  keyServer.closeAllConnections();
+  published.hangs = false;
+});
