@@ -90,12 +90,13 @@ function sampleText(shape: Shape, seed: number): string {
 
 const RANGES = ['09', 'AZ', 'az'].map((ends) => [ends.charCodeAt(0), ends.charCodeAt(1)] as const);
 
-/** Counts letters and digits up from the last one, so that most patterns still match. */
+/** Counts digits up, or letters if there are none, so that most patterns still match. */
 function varied(text: string, seed: number): string {
   let left = seed;
+  const counts = RANGES.slice(0, /\d/.test(text) ? 1 : undefined);
   const codes = [...text].toReversed().map((sign) => {
     const code = sign.charCodeAt(0);
-    const [first, last] = RANGES.find(([from, to]) => code >= from && code <= to) ?? [code, code];
+    const [first, last] = counts.find(([from, to]) => code >= from && code <= to) ?? [code, code];
     const all = last - first + 1;
     const sum = code - first + left;
     left = Math.floor(sum / all);

@@ -12,7 +12,7 @@ export const uuid: FieldType = {
   expected: () => 'a UUID such as "01890a5d-ac96-774b-bcce-b302099a8057"',
   faults: () => [],
   parse: (text) => (formats['uuid']?.isValid(text) ? lower(text) : undefined),
-  canonical: lower,
+  canonical: (value) => (typeof value === 'string' ? lower(value) : value),
   equal: (a, b) => a !== null && b !== null && lower(a) === lower(b),
   compare: (a, b) => asWritten.compare(lower(a), lower(b)),
   columns: {

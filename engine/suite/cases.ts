@@ -2,7 +2,15 @@
 import { foldedValue } from '../field-types/case-folding.ts';
 import type { OperatorName } from '../field-types/field-type.ts';
 import { isObject, type JsonObject, type JsonValue, pointer } from '../json/json.ts';
-import { type Field, type RecordType, type Relation, uniqueIndexes, type Variant } from '../model/model.ts';
+import { compareIdentifiers, type Identifier } from '../model/identifier.ts';
+import {
+  type Field,
+  identifierIn,
+  type RecordType,
+  type Relation,
+  uniqueIndexes,
+  type Variant,
+} from '../model/model.ts';
 import { isOffered, operationEntries, type OperationPath } from '../operations/table.ts';
 import { unmetBy } from '../query/operators.ts';
 import {
@@ -14,7 +22,8 @@ import {
   type Expected,
   guard,
   item,
-  MISSING,
+  missing,
+  NEW_ID,
   problem,
   type Response,
   shows,
@@ -43,13 +52,13 @@ export function recordCases(add: AddCase, type: RecordType): void {
     creations(add, type);
     refusedCreations(add, type);
   }
-  const one = item(type, '{id}');
+  const one = item(type, NEW_ID);
   add(`GET ${one}`, operations.has('get') && isObtainable(type), async (context) => {
     const { id, record } = await context.obtain(type, { full: true });
     await context.expect({ method: 'GET', path: item(type, id) }, shows(type, 200, record, { etag: tagOf(type) }));
   });
-  add(`GET ${item(type, MISSING)}, which is no record`, operations.has('get'), (context) =>
-    context.expect({ method: 'GET', path: item(type, MISSING) }, problem(404, 'record-not-found')),
+  add(`GET ${item(type, missing(type))}, which is no record`, operations.has('get'), (context) =>
+    context.expect({ method: 'GET', path: item(type, missing(type)) }, problem(404, 'record-not-found')),
   );
   if (operations.has('update')) updates(add, type);
   add(`DELETE ${one}`, operations.has('create') && operations.has('delete'), async (context) => {
@@ -60,7 +69,7 @@ export function recordCases(add: AddCase, type: RecordType): void {
   });
   if (operations.has('list')) lists(add, type);
   refusedMethods(add, type, 'collection', collection(type));
-  refusedMethods(add, type, 'item', item(type, MISSING));
+  refusedMethods(add, type, 'item', item(type, missing(type)));
   for (const variant of variants.values()) if (variant !== defaultVariant) variantCases(add, type, variant);
   if (operations.has('create')) for (const relation of type.relations.values()) relationCases(add, relation);
   if (operations.has('create') && operations.has('delete'))
@@ -158,9 +167,10 @@ function refusedCreations(add: AddCase, type: RecordType): void {
     add(`POST ${path} with ${text}`, all.length > 0, (context) => refuses(context, type, all.slice(0, MOST_FAULTS)));
   const required = [...type.fields.values(), ...type.relations.values()].filter((one) => one.required);
   const unmet = unmetBy(type, {}).filter(({ fields: compared }) => !compared.some((one) => required.includes(one)));
-  const missing = [...required, ...unmet.map(({ at }) => at)].map(({ name }) => [name]);
-  add(`POST ${path} without what is required`, required.length > 0, (context) =>
-    context.expect({ method: 'POST', path, body: {} }, badBody(...missing)),
+  const own = type.identifier.by === 'client' ? [type.identifier] : [];
+  const needed = [...own, ...required, ...unmet.map(({ at }) => at)].map(({ name }) => [name]);
+  add(`POST ${path} without what is required`, own.length + required.length > 0, (context) =>
+    context.expect({ method: 'POST', path, body: {} }, badBody(...needed)),
   );
   for (const check of type.checks)
     add(`POST ${path} against the check: ${check.message}`, true, async (context) => {
@@ -189,8 +199,13 @@ const otherFixedValues = (type: RecordType): JsonObject =>
 
 function updates(add: AddCase, type: RecordType): void {
   const isMade = type.operations.has('create');
-  const put = (method: string, id: number, body: JsonValue) => ({ method, path: item(type, id), body, ...guard(type) });
-  const one = item(type, '{id}');
+  const put = (method: string, id: Identifier, body: JsonValue) => ({
+    method,
+    path: item(type, id),
+    body,
+    ...guard(type),
+  });
+  const one = item(type, NEW_ID);
   const pathsOf = (values: JsonObject): readonly BodyPath[] => Object.keys(values).map((name) => [name]);
   add(`PUT ${one} with what GET answered`, isObtainable(type) && type.operations.has('get'), async (context) => {
     const { id } = await context.obtain(type, { full: true });
@@ -222,8 +237,8 @@ function updates(add: AddCase, type: RecordType): void {
       await context.expect(put('PUT', id, part), shows(type, 200, changed(type, record, part)));
     });
   const bad = valuesOf(writable(type).slice(0, MOST_FAULTS), (field) => badValues(field)[0]);
-  add(`PATCH ${item(type, MISSING)} with a bad value of each field`, pathsOf(bad).length > 0, (context) =>
-    context.expect(put('PATCH', MISSING, bad), badBody(...pathsOf(bad))),
+  add(`PATCH ${item(type, missing(type))} with a bad value of each field`, pathsOf(bad).length > 0, (context) =>
+    context.expect(put('PATCH', missing(type), bad), badBody(...pathsOf(bad))),
   );
   const fixed = otherFixedValues(type);
   add(`PATCH ${one} with other values of read-only fields`, pathsOf(fixed).length > 0 && isMade, async (context) => {
@@ -291,7 +306,9 @@ async function ordered(context: Context, type: RecordType, field: Field): Promis
   }
   const nullsFirst = (a: JsonValue, b: JsonValue): number =>
     a === null || b === null ? Number(a !== null) - Number(b !== null) : field.type.compare(a, b);
-  const ids = records.toSorted((a, b) => nullsFirst(a.value, b.value) || a.id - b.id).map(({ id }) => id);
+  const ids = records
+    .toSorted((a, b) => nullsFirst(a.value, b.value) || compareIdentifiers(a.id, b.id))
+    .map(({ id }) => id);
   for (const [direction, found] of Object.entries({ asc: ids, desc: ids.toReversed() })) {
     const by = [condition(['orderBy'], field.name), condition(['orderBy'], direction)];
     const path = collection(type, [among(type, ids), ...by].join('&'));
@@ -317,14 +334,14 @@ function variantCases(add: AddCase, type: RecordType, variant: Variant): void {
   const query = `?variant=${encodeURIComponent(variant.name)}`;
   const hidden = type.defaultVariant.fields.filter((field) => !variant.fields.includes(field));
   const { operations } = type;
-  add(`GET ${item(type, '{id}', query)}`, operations.has('get') && isObtainable(type), async (context) => {
+  add(`GET ${item(type, NEW_ID, query)}`, operations.has('get') && isObtainable(type), async (context) => {
     const { id, record } = await context.obtain(type, { full: true });
     const others = valuesOf(variant.fields, ({ name }) => (Object.hasOwn(record, name) ? undefined : ANY));
     const body = { ...record, ...others, ...valuesOf(hidden, () => ABSENT) };
     await context.expect({ method: 'GET', path: item(type, id, query) }, shows(type, 200, body));
   });
   const isMade = operations.has('create');
-  const path = isMade ? collection(type, query) : item(type, MISSING, query);
+  const path = isMade ? collection(type, query) : item(type, missing(type), query);
   const method = isMade ? 'POST' : 'PATCH';
   const isRefused = hidden.length > 0 && (isMade || operations.has('update'));
   add(`${method} ${path} with fields of other variants`, isRefused, async (context) => {
@@ -362,8 +379,8 @@ const newChild = (context: Context, relation: Relation): Promise<JsonObject> =>
 const createWith = async (context: Context, { source, name }: Relation, value: JsonValue): Promise<Obtained> =>
   context.create(source, await context.body(source, { values: { [name]: value } }), [name]);
 
-const childIn = ({ name, target }: Relation, { record }: Obtained): number =>
-  Number(([record[name] ?? null].flat() as readonly JsonObject[])[0]?.[target.identifier.name]);
+const childIn = ({ name, target }: Relation, { record }: Obtained): Identifier =>
+  identifierIn(([record[name] ?? null].flat() as readonly JsonObject[])[0] ?? {}, target) ?? '';
 
 function relationCases(add: AddCase, relation: Relation): void {
   const { source, name, target, toMany, nested, owned, required } = relation;
@@ -404,14 +421,16 @@ function relationCases(add: AddCase, relation: Relation): void {
     },
     writes ? undefined : [409, 'link-conflict', at(changeable?.name ?? '')],
   );
-  const missing = idOf(target, MISSING);
-  post('a record that is not there', inRecord, () => valueOf(missing), [422, 'invalid-reference', at(key)]);
+  const absent = idOf(target, missing(target));
+  // Clients that make identifiers create a record so.
+  const isAbsent = inRecord && !(writes && target.identifier.by === 'client');
+  post('a record that is not there', isAbsent, () => valueOf(absent), [422, 'invalid-reference', at(key)]);
   const isOnlyLinked = nested === 'link' && inRecord;
   post('a new record, where only links are allowed', isOnlyLinked, () => valueOf({}), [422, 'invalid-body', at(key)]);
   post('null, which is not allowed', required, () => null, [422, 'invalid-body', [name]]);
   for (const value of [toMany ? {} : [], 'text', 7])
     post(JSON.stringify(value), true, () => value, [422, 'invalid-body', [name]]);
-  post('one record twice', toMany && inRecord, () => [missing, missing], [422, 'invalid-body', [name, 1]]);
+  post('one record twice', toMany && isAbsent, () => [absent, absent], [422, 'invalid-body', [name, 1]]);
   const strict = writes ? relation.fields.find((one) => !one.readOnly && badValues(one).length > 0) : undefined;
   post(
     `a record with a bad value of ${strict?.name}`,
@@ -442,7 +461,7 @@ function relationCases(add: AddCase, relation: Relation): void {
   const stays = staysLinked(relation);
   const empty = { [name]: toMany ? [] : null };
   add(
-    `PATCH ${item(source, '{id}')} with ${name}: ${JSON.stringify(empty[name])}${stays ? ', which is refused' : ''}`,
+    `PATCH ${item(source, NEW_ID)} with ${name}: ${JSON.stringify(empty[name])}${stays ? ', which is refused' : ''}`,
     source.operations.has('update') && !required && (canLink || writes),
     async (context) => {
       const child = await (canLink ? context.link(target) : newChild(context, relation));
@@ -464,7 +483,7 @@ function referredDeletion(add: AddCase, { type: child, reference }: RecordType['
   const { relation, onDelete } = reference;
   if (!relation || !child.operations.has('create') || !relation.target.identifier.inRecord) return;
   const { name, target: type } = relation;
-  add(`DELETE ${item(type, '{id}')} while ${child.name}.${name} refers to it: ${onDelete}`, true, async (context) => {
+  add(`DELETE ${item(type, NEW_ID)} while ${child.name}.${name} refers to it: ${onDelete}`, true, async (context) => {
     const parent = await context.obtain(type);
     const other = await context.obtain(child, { values: { [name]: idOf(type, parent.id) } });
     const request = { method: 'DELETE', path: item(type, parent.id), ...guard(type) };
@@ -484,7 +503,11 @@ function referredDeletion(add: AddCase, { type: child, reference }: RecordType['
 }
 
 /** A dry run's report that includes this effect. */
-function planned({ body }: Response, effect: { readonly effect: string; readonly type: string }, id: number): Expected {
+function planned(
+  { body }: Response,
+  effect: { readonly effect: string; readonly type: string },
+  id: Identifier,
+): Expected {
   const effects = isObject(body) && Array.isArray(body['effects']) ? (body['effects'] as readonly JsonObject[]) : [];
   const isNamed = effects.some(
     (one) => one['effect'] === effect.effect && one['type'] === effect.type && [one['identifiers']].flat().includes(id),

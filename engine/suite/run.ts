@@ -2,7 +2,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { isObject, type JsonObject, type JsonValue, parsedJson } from '../json/json.ts';
-import type { Model, RecordType } from '../model/model.ts';
+import { MAX_GIVEN_IDENTIFIER } from '../field-types/identifiers.ts';
+import { type Identifier, parserOf, pathSegment, sampleOf } from '../model/identifier.ts';
+import { identifierIn, type Model, type RecordType } from '../model/model.ts';
 import type { ProblemCode } from '../problem.ts';
 
 export interface Request {
@@ -32,19 +34,24 @@ export const ANY: JsonObject = { $any: true };
 /** Matches only if the key is absent. */
 export const ABSENT: JsonObject = { $absent: true };
 
-/** Clients cannot choose so large an identifier. */
-export const MISSING = 2 ** 52 + 1;
+/** An identifier that probably no record has: clients cannot choose so large a number. */
+export const missing = ({ identifier }: RecordType, seed = 0): Identifier =>
+  sampleOf(identifier, (identifier.kind.isCounted ? MAX_GIVEN_IDENTIFIER : 2 ** 40) + seed);
 
 export const collection = ({ path }: RecordType, query = ''): string => `/api/${encodeURIComponent(path)}${query}`;
 
-export const item = (type: RecordType, id: string | number, query = ''): string => `${collection(type)}/${id}${query}`;
+/** In titles: of the record that the case makes. */
+export const NEW_ID = '{id}';
+
+export const item = (type: RecordType, id: Identifier, query = ''): string =>
+  `${collection(type)}/${id === NEW_ID ? id : pathSegment(id)}${query}`;
 
 /** `_cnd[field][gte]=value` */
 export const condition = (steps: readonly string[], value: unknown): string =>
   `_cnd${steps.map((step) => `[${encodeURIComponent(step)}]`).join('')}=${encodeURIComponent(String(value))}`;
 
 /** Excludes records of other clients. */
-export const among = ({ identifier }: RecordType, ids: readonly number[]): string =>
+export const among = ({ identifier }: RecordType, ids: readonly Identifier[]): string =>
   `?${ids.map((id) => condition([identifier.name, 'in'], id)).join('&')}`;
 
 /** Headers for types that require If-Match. */
@@ -209,19 +216,21 @@ function differencesOf(expected: Expected, { status, text, headers, body }: Resp
 
 interface Address {
   readonly type: RecordType;
-  readonly id: number;
+  readonly id: Identifier;
 }
 
 /** The records in a body, including nested ones. */
 function recordsIn(type: RecordType, value: JsonValue): readonly Address[] {
   if (Array.isArray(value)) return value.flatMap((one: JsonValue) => recordsIn(type, one));
   if (!isObject(value)) return [];
-  const id = type.identifier.inRecord ? value[type.identifier.name] : undefined;
+  const id = identifierIn(value, type);
   const related = [...type.relations.values()].flatMap(({ name, target }) => recordsIn(target, value[name] ?? null));
-  return [...(typeof id === 'number' ? [{ type, id }] : []), ...related];
+  return [...(id === undefined ? [] : [{ type, id }]), ...related];
 }
 
-export const createdId = ({ headers }: Response): number => Number(headers['location']?.split('/').at(-1));
+/** Of the record that a response has the address of. */
+export const createdId = ({ identifier }: RecordType, { headers }: Response): Identifier =>
+  parserOf(identifier)(decodeURIComponent(headers['location']?.split('/').at(-1) ?? '')) ?? '';
 
 function requestText(request: Request): string {
   const headers = Object.entries(request.headers ?? {}).map(([name, value]) => `${name}: ${value}`);
@@ -237,8 +246,10 @@ function createTracker({ types }: Model) {
   const remember = ({ method, path, body = null }: Request, response: Response): void => {
     const type = byPath.get(/^\/api\/[^/?]*/.exec(path)?.[0] ?? '');
     if (!type || path.includes('dryRun=true')) return;
-    for (const one of recordsIn(type, body)) known.add(keyOf(one));
-    const created = response.status === 201 && response.headers['location'] ? [{ type, id: createdId(response) }] : [];
+    // Clients that make identifiers name new records too.
+    for (const one of recordsIn(type, body)) if (one.type.identifier.by === 'service') known.add(keyOf(one));
+    const created =
+      response.status === 201 && response.headers['location'] ? [{ type, id: createdId(type, response) }] : [];
     for (const one of [...created, ...recordsIn(type, response.body)]) {
       if (method !== 'GET' && response.status < 300 && !known.has(keyOf(one))) made.push(one);
       known.add(keyOf(one));

@@ -2,12 +2,13 @@
 import { foldedValue } from '../field-types/case-folding.ts';
 import { type ItemShape, listed, numeric, type Shape } from '../field-types/field-type.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
-import type { Field, RecordType, Relation } from '../model/model.ts';
+import { type Identifier, sampleOf } from '../model/identifier.ts';
+import { type Field, identifierIn, type RecordType, type Relation } from '../model/model.ts';
 import { unmetBy } from '../query/operators.ts';
-import { collection, condition, createdId, type Expect, MISSING, shows, Skip } from './run.ts';
+import { collection, condition, createdId, type Expect, missing, shows, Skip } from './run.ts';
 
 export interface Obtained {
-  readonly id: number;
+  readonly id: Identifier;
   readonly record: JsonObject;
 }
 
@@ -39,6 +40,7 @@ const isAlone = ({ indexes }: RecordType, field: Field): boolean =>
 
 /** Whether a unique field has so few samples that another record may have them. */
 export const isScarce = (type: RecordType): boolean =>
+  (type.identifier.by === 'client' && type.identifier.constraints['pattern'] !== undefined) ||
   [...type.fields.values()].some((field) => {
     const values = Array.from({ length: 20 }, (_, seed) => field.type.good(field, seed));
     const keys = values.map((value) => JSON.stringify(field.caseless ? foldedValue(value) : value));
@@ -135,7 +137,8 @@ export class Context {
     for (const relation of neededBy(type, via))
       if (!Object.hasOwn(values, relation.name)) links[relation.name] = await this.related(relation);
     const own = valuesOf(fields.filter(isNeeded), (field) => field.type.good(field, this.seed()));
-    return meeting(type, { ...own, ...links, ...values }, values) ?? Promise.reject(new Skip());
+    const key = type.identifier.by === 'client' ? idOf(type, sampleOf(type.identifier, this.seed())) : {};
+    return meeting(type, { ...key, ...own, ...links, ...values }, values) ?? Promise.reject(new Skip());
   }
 
   /** A link if possible, else a new record. */
@@ -153,7 +156,7 @@ export class Context {
   /** Required links, each to a missing record. */
   missingLinks(type: RecordType): JsonObject {
     const targets = neededBy(type).filter(({ target }) => target.identifier.inRecord);
-    return Object.fromEntries(targets.map(({ name, target }) => [name, idOf(target, MISSING + this.seed())]));
+    return Object.fromEntries(targets.map(({ name, target }) => [name, idOf(target, missing(target, this.seed()))]));
   }
 
   /** A new record or, without `create`, the first existing one. */
@@ -164,7 +167,7 @@ export class Context {
       const { body } = await this.expect(request, { status: 200 });
       const [record] = body as readonly JsonObject[];
       if (!record) throw new Skip();
-      return { id: Number(record[type.identifier.name]), record };
+      return { id: identifierIn(record, type) ?? '', record };
     }
     this.#pending.add(type);
     try {
@@ -182,16 +185,21 @@ export class Context {
     const mayConflict = [type, ...targets.map(({ target }) => target)].some(isScarce);
     const response = await this.expect({ method: 'POST', path: collection(type, query), body }, (received) => {
       if (received.status === 409 && mayConflict) throw new Skip();
-      return shows(type, 201, created(type, createdId(received), body, include), headers);
+      return shows(type, 201, created(type, createdId(type, received), body, include), headers);
     });
-    return { id: createdId(response), record: response.body as JsonObject };
+    return { id: createdId(type, response), record: response.body as JsonObject };
   }
 }
 
 export const tagOf = ({ preconditions }: RecordType): string | null => (preconditions === 'off' ? null : '"*"');
 
 /** The record that the response to this body shows. */
-function created(type: RecordType, id: number, given: JsonObject, include: readonly string[] | undefined): JsonObject {
+function created(
+  type: RecordType,
+  id: Identifier,
+  given: JsonObject,
+  include: readonly string[] | undefined,
+): JsonObject {
   const plain = type.defaultVariant.fields.filter((field) => field.generated === undefined && !field.isNowByDefault);
   const record: Record<string, JsonValue> = {
     ...idOf(type, id),

@@ -4,7 +4,8 @@
  */
 import type { Operation } from '../descriptor/descriptor.ts';
 import { type JsonObject, pointer } from '../json/json.ts';
-import type { Model, RecordType } from '../model/model.ts';
+import { sampleOf } from '../model/identifier.ts';
+import { identifierIn, type Model, type RecordType } from '../model/model.ts';
 import type { ProblemCode } from '../problem.ts';
 import { isIndependent, recordCases } from './cases.ts';
 import requests from './requests.json';
@@ -17,7 +18,8 @@ import {
   type Expected,
   guard,
   item,
-  MISSING,
+  missing,
+  NEW_ID,
   problem,
   type Request,
   shows,
@@ -56,6 +58,7 @@ const worth = (type: RecordType): number =>
   (type.operations.has('create') ? 50 : 0) +
   (type.preconditions === 'optional' ? 8 : 0) -
   (isScarce(type) ? 40 : 0) -
+  (type.identifier.by === 'client' ? 40 : 0) -
   [...type.relations.values()].filter(({ required }) => required).length;
 
 const TOKENS: Readonly<Record<string, readonly [NonNullable<Request['token']>, string]>> = {
@@ -101,8 +104,8 @@ function rowCases(add: AddCase, type: RecordType, options: Options): void {
   const { name: key, inRecord } = type.identifier;
   const names = {
     LIST: collection(type),
-    ITEM: item(type, MISSING),
-    NEW: item(type, '{id}'),
+    ITEM: item(type, missing(type)),
+    NEW: item(type, NEW_ID),
     TOOMANY: String(type.maxLimit + 1),
     ID: encodeURIComponent(key),
   };
@@ -118,14 +121,16 @@ function rowCases(add: AddCase, type: RecordType, options: Options): void {
       isOffered(who, method, type, options) &&
       (!isNew || type.operations.has('create')) &&
       (!isCompared || type.preconditions !== 'off') &&
-      (!text?.includes('ID') || inRecord);
+      (!text?.includes('ID') || inRecord) &&
+      // A number is a text.
+      !(type.identifier.type.isText && answered.includes('invalid-identifier'));
     const title = [`${method} ${filled(address, names)}`, ...headers];
     if (text !== undefined) title.push(text || 'no body');
     if (tokenTitle !== undefined) title.push(tokenTitle);
     add(title.join(' ; '), isPossible, async (context) => {
       const made = isNew ? await newRecord(context, type) : {};
       const isGuarded = isNew && method !== 'GET' && method !== 'HEAD' && who !== 'bare' && !isCompared;
-      const own = { ID: key, OTHER: String(MISSING) };
+      const own = { ID: key, OTHER: JSON.stringify(missing(type)) };
       const sent = {
         method,
         path: filled(address, { ...names, ...made }),
@@ -149,7 +154,7 @@ async function newRecord(context: Context, type: RecordType): Promise<{ readonly
 /** Cases with several requests. */
 function scenes(add: AddCase, type: RecordType): void {
   const { name: key, inRecord } = type.identifier;
-  const [list, one] = [collection(type), item(type, '{id}')];
+  const [list, one] = [collection(type), item(type, NEW_ID)];
   const has = (...operations: readonly Operation[]): boolean => operations.every((some) => type.operations.has(some));
   const field = writable(type).find((some) => isIndependent(type, some));
   const canLock = has('create', 'get', 'update') && type.preconditions !== 'off';
@@ -190,13 +195,16 @@ function scenes(add: AddCase, type: RecordType): void {
     const first = await context.expect(request, { status: 201 });
     const { location = '' } = first.headers;
     await context.expect(request, shows(type, 201, first.body, { location }));
-    await context.expect({ ...request, body: { ...body, [key]: 1 } }, problem(422, 'idempotency-conflict'));
+    await context.expect(
+      { ...request, body: { ...body, [key]: sampleOf(type.identifier) } },
+      problem(422, 'idempotency-conflict'),
+    );
   });
   const canCount = inRecord && has('create', 'list', 'delete') && !isScarce(type);
   add(`POST ${list} with two records, then their pages, and DELETE of both`, canCount, async (context) => {
     const body = [await context.body(type), await context.body(type)];
     const made = await context.expect({ method: 'POST', path: list, body }, { status: 201 });
-    const ids = (made.body as readonly JsonObject[]).map((record) => Number(record[key]));
+    const ids = (made.body as readonly JsonObject[]).map((record) => identifierIn(record, type) ?? '');
     const found = among(type, ids);
     const linked = async (path: string, at: number, relation: string): Promise<string> => {
       const expected = shows(type, 200, [{ [key]: ids[at] ?? 0 }], { link: `*rel="${relation}"*` });

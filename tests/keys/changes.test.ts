@@ -39,7 +39,7 @@ test.each([
   project.write(schema(after));
   const plan = await project.run('plan', '--json');
   const { steps } = JSON.parse(plan.out) as Planned;
-  const [step] = steps.filter((one) => one.id === 'replace-identifier:Thing');
+  const step = steps.find((one) => one.id === 'replace-identifier:Thing');
   expect(step).toMatchObject({ state: 'blocked', records: [{ identifiers: [id] }] });
   expect((await project.run('plan')).out).toMatch(/^x Turn the identifier of Thing from \w+ into \w+/m);
   await expect(project.starts()).rejects.toThrow('Turn the identifier of Thing');

@@ -3,6 +3,7 @@ import type { RecordType } from '../../engine/model/model.ts';
 import { suiteOf } from '../../engine/suite/suite.ts';
 import { failureText, run } from '../../engine/suite/run.ts';
 import { databaseKind } from '../support/databases.ts';
+import { keyedSchema } from '../support/keyed.ts';
 import { loadModel } from '../support/model.ts';
 import { createObserver, type Observer } from '../support/observer.ts';
 import { fixtureSchemas, manyTypes } from '../support/schemas.ts';
@@ -16,6 +17,13 @@ const schemas = [
   ...(databaseKind === 'sqlite' ? [{ name: '200 types', directory: manyTypes(200) }] : []),
   ...fixtureSchemas,
   { name: 'nested', directory: 'tests/fixtures/nested' },
+  { name: 'keys of three kinds', directory: 'tests/fixtures/keys' },
+  ...shippedSchemas.flatMap(({ name, directory }) =>
+    (['uuid', 'string'] as const).map((kind) => ({
+      name: `${name}, with keys of type ${kind}`,
+      directory: keyedSchema(directory, kind),
+    })),
+  ),
 ];
 
 /** Where there are very many types, some of them stand for the others. */
