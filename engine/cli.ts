@@ -62,6 +62,10 @@ export const commands = {
     description: 'Create an access token; --read and --write list its types.',
     load: async () => (await import('./commands/token.ts')).token,
   },
+  access: {
+    description: 'Print what roles allow, with file and line: ROLE TYPE; explain METHOD PATH says why.',
+    load: async () => (await import('./commands/access.ts')).access,
+  },
   delete: {
     description: 'Delete a record and everything that goes with it, in short transactions: TYPE ID --chunked.',
     load: async () => (await import('./commands/delete.ts')).remove,

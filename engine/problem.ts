@@ -172,6 +172,14 @@ export const answerTooLong = (cause?: unknown): Problem =>
     { cause },
   );
 
+/** Of a query with the conditions of a role. */
+export const tooNested = (cause: unknown): Problem =>
+  new Problem(
+    'invalid-query',
+    'The filters, the order and the relations that are shown are too many, or nested too deep, for the database; ask for less at once',
+    { cause },
+  );
+
 /** The service or command cannot start; its message is for the operator. */
 export class StartError extends Error {
   override readonly name: string = 'StartError';

@@ -110,13 +110,16 @@ function parse<O extends Known>(args: readonly string[], options: O, usage: stri
   }
 }
 
-/** The roles of a folder that is valid. */
-export function readRoles({ schemaDirectory, accessDirectory }: Settings): Roles {
+/** The roles of a folder that is valid, and the model that they are for. */
+export function readAccess({ schemaDirectory, accessDirectory }: Settings): {
+  readonly roles: Roles;
+  readonly model: Model;
+} {
   const { schema, diagnostics } = checkSchema(schemaDirectory);
   if (schema === undefined) throw new StartError(formatDiagnostics(diagnostics));
   const checked = checkRoles(accessDirectory, schema.model, schema.validatorsOf);
   if (checked.roles === undefined) throw new StartError(formatDiagnostics(checked.diagnostics));
-  return checked.roles;
+  return { roles: checked.roles, model: schema.model };
 }
 
 export function roleNamed(roles: Roles, name: string): Role {

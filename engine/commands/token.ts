@@ -4,7 +4,7 @@ import type { Granted, TypeNames } from '../model/rights.ts';
 import { StartError } from '../problem.ts';
 import { print } from '../process.ts';
 import type { Settings } from '../settings/settings.ts';
-import { BOOLEAN, command, readModel, readRoles, refuseUnknownTypes, roleNamed, STRING, STRINGS } from './command.ts';
+import { BOOLEAN, command, readModel, readAccess, refuseUnknownTypes, roleNamed, STRING, STRINGS } from './command.ts';
 
 const USAGE = `records token NAME [--read TYPES] [--write TYPES] [--json], or NAME --role ROLE [--claim NAME=VALUE]...: TYPES are names separated by commas, or '*'; without options, --read '*'`;
 
@@ -39,7 +39,7 @@ function rightsIn({ read, write, role, claim = [] }: Wanted, settings: Settings)
   }
   if (read !== undefined || write !== undefined)
     throw new StartError('A role has its own rights: leave --read and --write out');
-  roleNamed(readRoles(settings), role);
+  roleNamed(readAccess(settings).roles, role);
   return { role, claims: claimsIn(claim) };
 }
 

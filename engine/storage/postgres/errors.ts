@@ -1,5 +1,5 @@
 /** Translates SQLSTATEs to problems, and classifies errors by their innermost cause. Other errors are bugs of the engine. */
-import { answerTooLong, innermost, Problem, NotYetThere, StartError } from '../../problem.ts';
+import { answerTooLong, innermost, Problem, NotYetThere, StartError, tooNested } from '../../problem.ts';
 import { ConstraintError, type RulePlace } from '../driver.ts';
 import type { PostgresAddress } from './address.ts';
 import { diskFull, isOutage, missingPrivilege, MissingObject, RefusedByOthers, unavailable } from '../unavailable.ts';
@@ -49,6 +49,7 @@ const TRANSLATIONS: readonly (readonly [RegExp, Translate])[] = [
   [/^54000 RelationGetBufferForTuple/, invalidRow],
   [/^54000 (_bt_check_third_page|index_form_tuple)/, tooLong],
   [/^54000/, answerTooLong],
+  [/^54001/, tooNested],
   [/^53300/, (cause) => unavailable('connections', cause)],
   [/^55P03/, (cause) => unavailable('locks', cause)],
   [/^(40001|40P01|25P02|53)/, busy],

@@ -6,7 +6,7 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import { SQLITE_AGGREGATES, SQLITE_FUNCTIONS, type Total } from '../../field-types/totals.ts';
 import { codeOf } from '../../files.ts';
 import { memoized } from '../../memo.ts';
-import { answerTooLong, Problem } from '../../problem.ts';
+import { answerTooLong, tooNested } from '../../problem.ts';
 import { foldedText } from '../columns.ts';
 import {
   type Around,
@@ -271,8 +271,6 @@ const CANNOT_GROW = 'The file of the database cannot grow: its disk, a quota or 
 const TOO_DEEP = 'triggers nested too deep';
 /** The conditions of a role come on top of those of the query. */
 const NESTED_TOO_DEEP = /subqueries nested too deep|maximum depth|too many FROM clause terms|at most 64 tables/;
-const TOO_NESTED =
-  'The filters, the order and the relations that are shown are too many, or nested too deep, for SQLite; ask for less at once';
 
 const translations: Readonly<Record<string, (cause: unknown) => unknown>> = {
   SQLITE_CONSTRAINT_UNIQUE: unique,
@@ -295,7 +293,7 @@ const translations: Readonly<Record<string, (cause: unknown) => unknown>> = {
   SQLITE_ERROR: (cause) => {
     if (!(cause instanceof Error)) return cause;
     if (/^no such (table|column)/.test(cause.message)) return new MissingObject(cause);
-    if (NESTED_TOO_DEEP.test(cause.message)) return new Problem('invalid-query', TOO_NESTED, { cause });
+    if (NESTED_TOO_DEEP.test(cause.message)) return tooNested(cause);
     return cause.message === TOO_DEEP ? new ConstraintError('too-deep', cause) : cause;
   },
 };

@@ -1,0 +1,166 @@
+/** `access` prints what the roles allow, and `access explain` what becomes of a request, with the rules that decide. */
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
+import { bindConditions, type Claims, MissingClaim } from '../access/conditions.ts';
+import { placeOf, type Role } from '../access/roles.ts';
+import { ownersOf, type Rule, ruleOf } from '../access/rules.ts';
+import { startEngine } from '../engine.ts';
+import type { JsonObject, JsonValue } from '../json/json.ts';
+import type { Model, RecordType } from '../model/model.ts';
+import { type Action, ACTIONS, ALL_RIGHTS } from '../model/rights.ts';
+import { StartError } from '../problem.ts';
+import { print } from '../process.ts';
+import { orderBy } from '../query/paging.ts';
+import { defaultView } from '../query/paths.ts';
+import type { Settings } from '../settings/settings.ts';
+import { type Command, command, readAccess, roleNamed, STRING, STRINGS, typeNamed } from './command.ts';
+import { claimsIn } from './token.ts';
+
+const USAGE = `records access [ROLE [TYPE]]: prints what holds, with file and line of each rule
+records access explain --role ROLE [--claim NAME=VALUE]... METHOD PATH [--body FILE]: prints the status of a request, and the rule and the conditions that decide it; nothing is written`;
+
+const list = command(USAGE, {}, ['[ROLE]', '[TYPE]'], async (_, [roleName, typeName], settings) => {
+  const { roles, model } = readAccess(settings);
+  const shown = roleName === undefined || roleName === '' ? [...roles.values()] : [roleNamed(roles, roleName)];
+  const types = typeName === undefined || typeName === '' ? [...model.types.values()] : [typeNamed(model, typeName)];
+  print(shown.map((role) => describeRole(role, types, model)).join('\n\n') || 'There are no roles.');
+  return 0;
+});
+
+function describeRole(role: Role, types: readonly RecordType[], model: Model): string {
+  const scopes = role.scopes.map((scope) => {
+    return `  scope ${scope.conditions ? JSON.stringify(scope.conditions) : 'none'} (${placeOf({ ...scope, path: ['scope'] })})`;
+  });
+  const rows = types.flatMap((type) =>
+    ACTIONS.map((action) => `  ${type.name} ${action}: ${describeRule(role, type, action, model)}`),
+  );
+  return [`${role.name} (${placeOf({ file: role.file, path: ['role'] })})`, ...scopes, ...rows].join('\n');
+}
+
+function describeRule(role: Role, type: RecordType, action: Action, model: Model): string {
+  const rule = ruleOf(role, type, model, action);
+  const [written] = role.entriesOf(type, action);
+  if (rule === false) return `no (${written ? placeOf(written) : ''})`;
+  if (rule === undefined) {
+    const owners = ownersOf(type, model).map(({ parts }) => `${parts.source.name}.${parts.name}`);
+    return owners.length === 0 ? 'no' : `with its owner, through ${owners.join(' or ')}`;
+  }
+  return `${summaryOf(rule, written?.value)} (${rule.at})`;
+}
+
+function summaryOf({ where, to, set }: Rule, written: JsonValue | undefined): string {
+  const { only, except } = (typeof written === 'object' ? written : {}) as Readonly<Record<string, JsonValue>>;
+  const parts: readonly (readonly [string, JsonValue | undefined])[] = [
+    ['where', where.length === 0 ? undefined : [...where]],
+    ['to', to && [...to]],
+    ['only', only],
+    ['except', except],
+    ['set', Object.keys(set).length === 0 ? undefined : set],
+  ];
+  const texts = parts.flatMap(([word, value]) => (value === undefined ? [] : `${word} ${JSON.stringify(value)}`));
+  return ['yes', ...texts].join(', ');
+}
+
+interface Asked {
+  readonly role: Role;
+  readonly claims: Claims;
+  readonly method: string;
+  readonly path: string;
+  readonly body: string | undefined;
+}
+
+const explain = command(
+  USAGE,
+  { role: STRING, claim: STRINGS, body: STRING },
+  ['METHOD', 'PATH'],
+  async ({ role: name, claim = [], body: file }, [method, path], settings) => {
+    if (name === undefined) throw new StartError(`--role says whose request it is\n${USAGE}`);
+    const role = roleNamed(readAccess(settings).roles, name);
+    const body = file === undefined ? undefined : readFileSync(file, 'utf8');
+    print(await explained({ role, claims: claimsIn(claim), method: method.toUpperCase(), path, body }, settings));
+    return 0;
+  },
+);
+
+const ACTIONS_OF: Readonly<Record<string, Action>> = {
+  GET: 'read',
+  HEAD: 'read',
+  POST: 'create',
+  PUT: 'update',
+  PATCH: 'update',
+  DELETE: 'delete',
+};
+
+/** Sends the request to a service of its own, as a dry run. */
+async function explained(asked: Asked, settings: Settings): Promise<string> {
+  const { role, claims, method, path } = asked;
+  const identify = (): { name: string; role: string; claims: Claims } => ({ name: 'explain', role: role.name, claims });
+  const engine = await startEngine({ ...settings, migrate: false, logLevel: 'silent', rateLimit: Infinity, identify });
+  const server = createServer((request: IncomingMessage, response) => engine.handler(request, response));
+  try {
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = new URL(path, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    if (method !== 'GET' && method !== 'HEAD') url.searchParams.set('dryRun', 'true');
+    const sent = asked.body ?? (method === 'PATCH' || method === 'PUT' ? '{}' : undefined);
+    const answer = await fetch(url, {
+      method,
+      headers: { 'content-type': 'application/json', prefer: 'max-affected=10000' },
+      ...(sent === undefined ? {} : { body: sent }),
+    });
+    const text = await answer.text();
+    const lines = [`${answer.status} ${method} ${path}`];
+    if (answer.status >= 400) lines.push(`  ${(JSON.parse(text || '{}') as { detail?: string }).detail ?? ''}`);
+    const { model } = engine;
+    const [, segment = '', identifier = ''] = /^\/api\/([^/?]+)(?:\/([^/?]+))?/.exec(url.pathname) ?? [];
+    const type = [...model.types.values()].find((one) => one.path === decodeURIComponent(segment));
+    const action = ACTIONS_OF[method];
+    if (!type || !action) return lines.join('\n');
+    const actions: readonly Action[] = action === 'update' || action === 'delete' ? ['read', action] : [action];
+    for (const one of actions) {
+      lines.push(`  ${one}: ${describeRule(role, type, one, model)}`);
+      const rule = ruleOf(role, type, model, one);
+      if (rule && identifier !== '')
+        for (const unmet of await unmetBy(decodeURIComponent(identifier), type, rule, claims, engine))
+          lines.push(`    not met: ${unmet}`);
+    }
+    return lines.join('\n');
+  } finally {
+    await new Promise((resolve) => server.close(resolve));
+    await engine.close();
+  }
+}
+
+/** Each condition of a rule that a record does not meet, and claims that are missing. */
+async function unmetBy(
+  text: string,
+  type: RecordType,
+  { where }: Rule,
+  claims: Claims,
+  engine: Awaited<ReturnType<typeof startEngine>>,
+): Promise<readonly string[]> {
+  const { store } = engine.clients().unrestricted.serviceOf(type);
+  const view = defaultView(type, { name: '', fields: [] }, ALL_RIGHTS);
+  const unmet: string[] = [];
+  for (const [name, value = null] of where.flatMap((one) => Object.entries(one))) {
+    const condition: JsonObject = { [name]: value };
+    const of = { [type.identifier.name]: text };
+    try {
+      const binding = { claims, now: new Date() };
+      const filters = [of, condition].flatMap((one) => bindConditions(one, type, binding));
+      const query = { view: { ...view, relations: [] }, filters, order: orderBy(type, undefined), offset: 0, limit: 1 };
+      const { records } = await store.page({ ...query, cursor: undefined, shared: '' }, 'none');
+      if (records.length === 0) unmet.push(JSON.stringify(condition));
+    } catch (error) {
+      if (!(error instanceof MissingClaim)) throw error;
+      unmet.push(`${JSON.stringify(condition)}: the claim ${error.message} is missing, or no value of the field`);
+    }
+  }
+  return unmet;
+}
+
+export const access: Command = {
+  usage: USAGE,
+  run: (args) => (args[0] === 'explain' ? explain.run(args.slice(1)) : list.run(args)),
+};

@@ -1,0 +1,71 @@
+/** `records access`: what roles allow, and why a request is answered as it is. */
+import { createProject, type Project, runCommand } from '../support/project.ts';
+
+let project: Project;
+let environment: Readonly<Record<string, string>>;
+beforeAll(async () => {
+  project = await createProject({}, 'tests/fixtures/roles/schema');
+  environment = { ...project.environment, ACCESS_DIR: 'tests/fixtures/roles/access', LOG_LEVEL: 'error' };
+  const { code } = await runCommand('apply', [], environment);
+  expect(code).toBe(0);
+});
+afterAll(() => project.remove());
+
+const FILE = 'tests/fixtures/roles/access/branch.yaml';
+const run = async (...args: readonly string[]) => runCommand('access', args, environment);
+
+test('prints each rule with its place', async () => {
+  const { out } = await run('branch-reader', 'Order');
+  expect(out.trim().split('\n')).toEqual([
+    `branch-reader (${FILE}:1)`,
+    `  scope {"branch":{"claim":"branch"}} (${FILE}:3)`,
+    `  Order read: yes, where [{"branch":{"claim":"branch"}}], except ["internal_note"] (${FILE}:6)`,
+    '  Order create: no',
+    '  Order update: no',
+    '  Order delete: no',
+  ]);
+  expect((await run('branch-reader', 'Line')).out).toContain('Line read: with its owner, through Order.lines');
+  expect((await run()).out).toContain('editor (');
+});
+
+test.each([
+  [['branch-raeder'], 'There is no role "branch-raeder"; did you mean "branch-reader"?'],
+  [['branch-reader', 'Ordr'], 'There is no record type "Ordr"; did you mean "Order"?'],
+  [['explain', 'GET', '/api/orders'], '--role says whose request it is'],
+  [['explain', '--role', 'editor', '--claim', 'x', 'GET', '/api/orders'], '"x" is not a claim'],
+])('%j', async (args, message) => {
+  const { code, err } = await run(...args);
+  expect([code, err]).toEqual([1, expect.stringContaining(message)]);
+});
+
+test('explains a request', async () => {
+  const asked = ['explain', '--role', 'branch-reader', 'GET', '/api/branches/7'];
+  expect((await run(...asked, '--claim', 'branch=1')).out.trim().split('\n')).toEqual([
+    '404 GET /api/branches/7',
+    '  There is no Branch 7',
+    `  read: yes, where [{"id":{"claim":"branch"}}] (${FILE}:7)`,
+    '    not met: {"id":{"claim":"branch"}}',
+  ]);
+  expect((await run(...asked)).out).toContain('the claim branch is missing');
+  expect((await run('explain', '--role', 'branch-reader', 'POST', '/api/orders')).out).toMatch(
+    /^403 .*\n.*\n {2}create: no/,
+  );
+});
+
+test('prints a token with a role, and refuses one that does not exist', async () => {
+  const { out } = await runCommand(
+    'token',
+    ['anna', '--role', 'branch-reader', '--claim', 'branch=north'],
+    environment,
+  );
+  expect(out).toMatch(/ {2}anna role=branch-reader claim:branch=north sha256=[0-9a-f]{64}/);
+  const { err } = await runCommand('token', ['anna', '--role', 'brnch-reader'], environment);
+  expect(err).toContain('There is no role "brnch-reader"; did you mean "branch-reader"?');
+});
+
+test('check reports faults of roles', async () => {
+  const faulty = { ...environment, ACCESS_DIR: 'tests/fixtures/access' };
+  const { code, out } = await runCommand('check', [], faulty);
+  expect([code, out]).toEqual([1, expect.stringContaining('tests/fixtures/access/')]);
+  expect((await runCommand('check', [], environment)).code).toBe(0);
+});
