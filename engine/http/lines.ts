@@ -4,6 +4,7 @@ import type { Shape } from '../field-types/field-type.ts';
 import {
   decode,
   escapeStep,
+  isObject,
   isWhole,
   type JsonObject,
   type JsonValue,
@@ -13,7 +14,7 @@ import {
 } from '../json/json.ts';
 import { NO_RAW_VALUES, type RawMember, readJson, readObject } from '../json/tokenizer.ts';
 import { expectedOf, type IdentifierField } from '../model/identifier.ts';
-import { type Field, identifierIn, type RecordType } from '../model/model.ts';
+import { type Field, identifierIn, linkKeys, type RecordType } from '../model/model.ts';
 import { fieldsOf, relationsIn, type Rights } from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';
 import { CSV_TYPE, NDJSON_TYPE } from '../operations/table.ts';
@@ -195,6 +196,10 @@ function columnsOf(type: RecordType, limits: BodyLimits): CsvColumns {
         const link = { [target.identifier.name]: readerOf(target.identifier)(cell).value };
         return { value: identifierIn(link, target) === undefined ? cell : link };
       });
+  // Unique values name a record too: `owner.customer_no`.
+  for (const relation of relations.values())
+    for (const field of relation.toMany ? [] : linkKeys(relation).flat())
+      columns.set(`${relation.name}.${field.name}`, cellReader(relation.target, field, limits));
   return columns;
 }
 
@@ -204,7 +209,9 @@ const WRONG = new Set(['type', 'null', 'format', 'pattern', 'max-length', 'min-l
 /** Moves faults inside links to their column, and calls null an empty cell. */
 function inCells(fault: Fault, { relations }: RecordType, columns: readonly string[]): Fault {
   if (!('pointer' in fault)) return fault;
-  const [index, name = ''] = unescapedSteps(fault.pointer);
+  const [index, name = '', key = ''] = unescapedSteps(fault.pointer);
+  const column = `${name}.${key}`;
+  if (columns.includes(column)) return { ...fault, pointer: `/${index}/${escapeStep(column)}` };
   const link = relations.get(name)?.target;
   const isWrong = WRONG.has(fault.code);
   const plain =
@@ -292,11 +299,13 @@ export function readCsv(text: string, asked: RecordType, limits: BodyLimits, rig
     const kept = new Map<string, RawMember>();
     for (const [index, name] of names.entries()) {
       const cell = cells[index] ?? null;
-      if (cell === null) body[name] = null;
+      const [own = name, key] = name.split('.');
+      const link = isObject(body[own]) ? body[own] : {};
+      if (cell === null) body[own] = key === undefined ? null : (body[own] ?? null);
       else
         reader.attempt(line, `/${escapeStep(name)}`, () => {
           const { value, text: json, keys = 0 } = columns.get(name)?.(cell) ?? { value: cell };
-          body[name] = value;
+          body[own] = key === undefined ? value : { ...link, [key]: value };
           reader.keys += keys;
           if (json !== undefined) kept.set(name, { name: JSON.stringify(name), text: json });
         });

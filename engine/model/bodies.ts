@@ -2,7 +2,7 @@
 import { MAX_GIVEN_IDENTIFIER } from '../field-types/identifiers.ts';
 import { ITEMS, type ItemShape, withNull } from '../field-types/field-type.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
-import { type Field, ITEM_TAG, type RecordType, type Relation } from './model.ts';
+import { type Field, ITEM_TAG, type RecordType, linkKeys, type Relation } from './model.ts';
 
 export interface BodyWriting {
   identifier(type: RecordType, largest: number): JsonObject;
@@ -13,6 +13,8 @@ export interface BodyWriting {
   orNull(schema: JsonObject): JsonObject;
   /** Schema of a refused key. */
   readonly refused: JsonValue;
+  /** Requires the identifier of a linked record, or one of these groups of unique values. */
+  linkedBy(relation: Relation, keys: readonly (readonly Field[])[]): JsonObject;
   /** Requires the identifier of a record, or these keys. */
   linkedOr(type: RecordType, keys: readonly string[]): JsonObject;
 }
@@ -71,7 +73,11 @@ export function relatedSchema(relation: Relation, record: JsonObject, write: Bod
   if (demand !== 'link') return { ...record, ...write.linkedOr(target, demand) };
   const properties = isObject(record['properties']) ? record['properties'] : {};
   const identifier = write.identifier(target, Number.MAX_SAFE_INTEGER);
-  return { ...record, required: [name], properties: { ...properties, [name]: identifier } };
+  return {
+    ...record,
+    ...write.linkedBy(relation, linkKeys(relation)),
+    properties: { ...properties, [name]: identifier },
+  };
 }
 
 function requiredKeys({ identifier, fields, relations }: RecordType): readonly string[] {

@@ -11,7 +11,8 @@ import type {
   TypeTitle,
 } from '../descriptor/descriptor.ts';
 import type { FieldType, Generated, OperatorName, Shape } from '../field-types/field-type.ts';
-import type { JsonObject, JsonValue } from '../json/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
+import { memoized } from '../memo.ts';
 import { generatedName } from '../names.ts';
 import { type Identifier, type IdentifierField, identifierOf } from './identifier.ts';
 
@@ -257,6 +258,30 @@ export const newItems = (bodies: readonly JsonObject[]): readonly BodyRecord[] =
 /** The relations in a body, in its order. */
 export const relationsIn = ({ relations }: RecordType, body: JsonObject): readonly string[] =>
   relations.size === 0 ? [] : Object.keys(body).filter((key) => relations.has(key));
+
+/** Groups of fields whose values, all of them, name the record of a relation that only links. */
+export const linkKeys = memoized(({ target, fields, nested }: Relation): readonly (readonly Field[])[] =>
+  uniqueIndexes(target).flatMap(({ members }) => {
+    const own = members.flatMap((one) => ('column' in one && fields.includes(one) ? one : []));
+    return nested === 'link' && own.length === members.length ? [own] : [];
+  }),
+);
+
+/** The fields by which a link without an identifier names its record. */
+export const linkKeyIn = (relation: Relation, link: JsonObject): readonly Field[] | undefined =>
+  (link[relation.target.identifier.name] ?? null) === null
+    ? linkKeys(relation).find((fields) => fields.every(({ name }) => (link[name] ?? null) !== null))
+    : undefined;
+
+/** Whether a body names a record by unique values. */
+export const namesByValues = (type: RecordType, body: JsonObject): boolean =>
+  relationsIn(type, body).some((key) => {
+    const relation = type.relations.get(key);
+    return [body[key] ?? null].flat().some((item: JsonValue) => {
+      if (!relation || !isObject(item)) return false;
+      return linkKeyIn(relation, item) !== undefined || namesByValues(relation.target, item);
+    });
+  });
 
 /** The request body: one record, or the array of records. */
 export function documentOf(records: readonly BodyRecord[]): JsonValue {

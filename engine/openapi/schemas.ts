@@ -167,6 +167,11 @@ const writingOf = (parts: Components): BodyWriting => ({
     description: `${relation.description || relation.target.name}. ${usage(relation)}`.replace('..', '.'),
   }),
   orNull: (schema) => ({ anyOf: [schema, { type: 'null' }] }),
+  linkedBy: ({ target: { identifier } }, keys) => {
+    const all = [[identifier], ...keys].map((members) => members.map(({ name }) => name));
+    const [only = []] = all;
+    return all.length === 1 ? { required: only } : { anyOf: all.map((required) => ({ required })) };
+  },
   linkedOr: (type, keys) => {
     const { name } = type.identifier;
     // Linters look for required keys in the `properties` beside them.

@@ -59,7 +59,6 @@ const WRITING: BodyWriting = {
       type: 'object',
       [RECORD]: isRestricted(relation) ? shownId(relation) : typeId(relation.target),
       [EXPECTED]: hint(relation),
-      ...(relation.nested === 'link' ? { [LINK_ONLY]: relation.name } : {}),
     };
     return relatedSchema(relation, record, WRITING);
   },
@@ -67,6 +66,14 @@ const WRITING: BodyWriting = {
   about: ({ toMany }) => (toMany ? { [EXPECTED]: 'an array with the whole new set' } : {}),
   // With `anyOf`, Ajv would report faults of both branches.
   orNull: (schema) => ({ if: { type: 'null' }, else: schema }),
+  linkedBy: ({ name, target: { identifier } }, keys) => {
+    const named = { required: [identifier.name], [LINK_ONLY]: name };
+    const byValues = keys.map((fields) => ({
+      required: fields.map((field) => field.name),
+      properties: Object.fromEntries(fields.map((field) => [field.name, { not: { type: 'null' } }])),
+    }));
+    return keys.length === 0 ? named : { if: { anyOf: byValues }, else: named };
+  },
   linkedOr: ({ identifier }, keys) => ({
     if: linksBy(identifier),
     else: { required: keys },

@@ -184,6 +184,11 @@ async function targetOf(
 ): Promise<Node> {
   const { target, owned, toMany } = relation;
   const isOwnChild = owned && !toMany;
+  const fault = session.unknown.get(body);
+  if (fault) {
+    session.refusals.push({ code: 'invalid-reference', fault });
+    return make(session, target, undefined, pointer, { isLost: true });
+  }
   const named = identifierIn(body, target);
   const child = [...(parent.related.get(relation)?.nodes ?? [])].find((one) => one.isOwnChild);
   if (named === undefined && isOwnChild && child) return child;

@@ -9,6 +9,7 @@
  */
 import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
+import type { JsonObject } from '../../json/json.ts';
 import { inDocumentOrder } from '../../json/fault-order.ts';
 import { NO_RAW_VALUES, type RawMember, type RawMembers, type RawValues } from '../../json/tokenizer.ts';
 import { compareIdentifiers, type Identifier } from '../../model/identifier.ts';
@@ -161,6 +162,7 @@ interface SessionRequest {
   readonly faults?: readonly Fault[] | undefined;
   /** Applies RFC 7396 inside JSON values, and to open keys. */
   readonly mergePatch?: boolean;
+  readonly unknown?: UnknownLinks | undefined;
   /** Seeds may set read-only fields. */
   readonly readOnlyToo?: boolean | undefined;
   readonly caller?: Caller | undefined;
@@ -168,6 +170,11 @@ interface SessionRequest {
 }
 
 export type WriteSession = ReturnType<typeof createSession>;
+
+/** Links that name no record by their unique values, each with its fault. */
+export type UnknownLinks = ReadonlyMap<JsonObject, Fault>;
+
+const NO_LINKS: UnknownLinks = new Map();
 
 /** Lists all members: V8 reads an object slowly once it has been made of others by spreading. */
 export const createSession = (
@@ -208,6 +215,7 @@ export const createSession = (
   awaits: new Map<Node, Assigned[]>(),
   claims: [] as Claim[],
   placeholders: 0,
+  unknown: request.unknown ?? NO_LINKS,
   refusals: [] as { readonly code: ProblemCode; readonly fault: Fault }[],
   /** Contradictions between mentions, reported if the body has no other fault. */
   contradictions: [] as Fault[],

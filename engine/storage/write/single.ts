@@ -5,7 +5,7 @@
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import type { JsonObject } from '../../json/json.ts';
 import type { Identifier } from '../../model/identifier.ts';
-import { identifierIn, relationsIn } from '../../model/model.ts';
+import { identifierIn, namesByValues, relationsIn } from '../../model/model.ts';
 import type { View } from '../../query/list-query.ts';
 import { stampValues, withFolded } from '../columns.ts';
 import type { BoundStatement, Driver, Row } from '../driver.ts';
@@ -39,7 +39,7 @@ export async function createSingle(
     { ...context, tables: context.unlocked, writer: NO_WRITER, isSearched: false },
     request,
   );
-  if (!trustLinks(session, type, item.body)) return undefined;
+  if (namesByValues(type, item.body) || !trustLinks(session, type, item.body)) return undefined;
   const roots = await resolveBody(session, type);
   request.precondition?.();
   const plan = await planWrite(session, roots);

@@ -1,7 +1,7 @@
 /** Runs the verbs: as a dry run, in one round trip, in a transaction, or once under an idempotency key. */
 import { NO_CLIENT } from '../../edge/caller.ts';
 import type { Identifier } from '../../model/identifier.ts';
-import { type Model, relationsIn } from '../../model/model.ts';
+import { type Model, namesByValues, relationsIn } from '../../model/model.ts';
 import { ALL_RIGHTS } from '../../model/rights.ts';
 import { throwTogether } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
@@ -13,6 +13,7 @@ import { apply, isViolation, located, RefusedRow } from './apply.ts';
 import { deleteFound, deleteOne } from './delete.ts';
 import { dryRunOf } from './dry-run.ts';
 import { lockNamed, shownTo } from './locks.ts';
+import { withLinked } from './links.ts';
 import { createOnce, forgetKeys } from './once.ts';
 import { numberOf, planWrite } from './plan.ts';
 import { resolveBody } from './resolve.ts';
@@ -200,7 +201,10 @@ interface RecordsRequest extends Stamped<Omit<stored.CreateRequest, 'view' | 'au
 }
 
 /** Resolves a body as a whole, applies its plan, and reads the records back; a dry run only plans. */
-async function writeRecords(transaction: Transaction, request: RecordsRequest): Promise<stored.WrittenRecords> {
+async function writeRecords(transaction: Transaction, asked: RecordsRequest): Promise<stored.WrittenRecords> {
+  const request = asked.items.some(({ body }) => namesByValues(asked.type, body))
+    ? await withLinked(transaction, asked)
+    : asked;
   const { writer, reads, tables, isSearched } = transaction;
   const { type, items, view, caller, unread = !view, dryRun } = request;
   const session = createSession(transaction, request);

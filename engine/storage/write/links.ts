@@ -1,0 +1,71 @@
+/** Links that name their records by unique values: each gets the identifier of the record that has these. */
+import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json/json.ts';
+import type { RawMembers } from '../../json/tokenizer.ts';
+import { type Field, linkKeyIn, type RecordType, relationsIn } from '../../model/model.ts';
+import type { Fault } from '../../problem.ts';
+import { encode, heldOperand } from '../columns.ts';
+import type { WriteRequest } from '../store.ts';
+import { findHolder } from './conflicts.ts';
+import type { Transaction, UnknownLinks } from './session.ts';
+
+type Linking = Pick<WriteRequest, 'type' | 'items' | 'raw' | 'faults'>;
+
+export async function withLinked<R extends Linking>(
+  { writer, tables, driver: { dialect } }: Transaction,
+  request: R,
+): Promise<R & { readonly unknown: UnknownLinks }> {
+  const raw = new Map<JsonObject, RawMembers>(request.raw);
+  const unknown = new Map<JsonObject, Fault>();
+  const faulty = (request.faults ?? []).flatMap((fault) => ('pointer' in fault ? fault.pointer : []));
+  /** A copy with these entries, and without these fields, that keeps the raw values. */
+  const replaced = (body: JsonObject, entries: JsonObject, fields: readonly Field[] = []): JsonObject => {
+    const kept = Object.entries(body).filter(([key]) => fields.every(({ name }) => name !== key));
+    const now = { ...Object.fromEntries(kept), ...entries };
+    const members = raw.get(body);
+    if (members) raw.set(now, members);
+    return now;
+  };
+
+  async function linkedIn(type: RecordType, body: JsonObject, pointer: string): Promise<JsonObject> {
+    const entries: Record<string, JsonValue> = {};
+    for (const key of relationsIn(type, body)) {
+      const relation = type.relations.get(key);
+      const value = body[key] ?? null;
+      if (!relation) continue;
+      const { target } = relation;
+      const linked = async (item: JsonValue, at: string): Promise<JsonValue> => {
+        if (!isObject(item)) return item;
+        const inner = await linkedIn(target, item, at);
+        const members = faulty.some((one) => `${one}/`.startsWith(`${at}/`)) ? undefined : linkKeyIn(relation, item);
+        if (!members) return inner;
+        const values = members.map((field) =>
+          heldOperand(field, dialect.name, encode(field, dialect.name, item[field.name]) ?? ''),
+        );
+        const { name } = target.identifier;
+        const found = await findHolder(
+          writer,
+          tables.of(target),
+          { name: members.map((one) => one.name).join(), members },
+          values,
+        );
+        // A value that equals the stored one may be spelled differently.
+        if (found !== undefined) return replaced(inner, { [name]: found }, members);
+        const [first = name] = members.map((one) => one.name);
+        const message = `There is no ${target.name} with this ${members.map((one) => `"${one.name}"`).join(' and ')}`;
+        unknown.set(inner, { pointer: `${at}/${escapeStep(first)}`, code: 'not-found', message });
+        return inner;
+      };
+      const at = `${pointer}/${escapeStep(key)}`;
+      const now = Array.isArray(value)
+        ? await Promise.all(value.map((item: JsonValue, index) => linked(item, `${at}/${index}`)))
+        : await linked(value, at);
+      entries[key] = now;
+    }
+    return Object.keys(entries).length === 0 ? body : replaced(body, entries);
+  }
+
+  const items = await Promise.all(
+    request.items.map(async (item) => ({ ...item, body: await linkedIn(request.type, item.body, item.pointer) })),
+  );
+  return { ...request, items, raw, unknown };
+}
