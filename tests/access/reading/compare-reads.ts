@@ -1,10 +1,7 @@
 /** One seed: random types and records, and roles that read part of them, beside services that have nothing else. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createEngine } from '../../../engine/index.ts';
 import type { Descriptor, FieldDescriptor } from '../../../engine/descriptor/descriptor.ts';
 import type { JsonObject, JsonValue } from '../../../engine/json/json.ts';
 import type { Model, RecordType } from '../../../engine/model/model.ts';
@@ -13,12 +10,12 @@ import { type Draw, drawBody } from '../../oracle/random-operations.ts';
 import { drawList, drawView } from '../../oracle/random-queries.ts';
 import { fill, writeJson } from '../../oracle/template.ts';
 import { type Id, rowsOf, type World } from '../../oracle/world.ts';
-import { createDatabase, type DatabaseKind, type TestDatabase } from '../../support/databases.ts';
-import { exchange } from '../../support/exchange.ts';
+import { createDatabase, type DatabaseKind } from '../../support/databases.ts';
 import fc from '../../support/fast-check.ts';
 import { loadModel } from '../../support/model.ts';
 import { randomOf } from '../../support/random.ts';
 import { randomSchema, readModel, writeSchema } from '../../support/random-schema.ts';
+import { type Answer, as, type Service, startService } from '../service.ts';
 import { type DrawnRole, drawRole } from './drawn-role.ts';
 import { reduce } from './reduced.ts';
 import { copySeen, readWorld } from './tables.ts';
@@ -27,51 +24,6 @@ export interface Size {
   readonly schemas: number;
   readonly roles: number;
   readonly requests: number;
-}
-
-interface Service {
-  readonly database: TestDatabase;
-  send(title: string, headers?: Readonly<Record<string, string>>, body?: string): Promise<Answer>;
-  close(): Promise<void>;
-}
-
-interface Answer {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, unknown>>;
-  readonly text: string;
-}
-
-const IDENTITY = 'x-identity';
-
-const identify = ({ headers }: IncomingMessage) => {
-  const text = headers[IDENTITY];
-  return typeof text === 'string'
-    ? (JSON.parse(decodeURIComponent(text)) as { name: string; role: string; claims: JsonObject })
-    : undefined;
-};
-
-async function startService(
-  schemaDirectory: string,
-  database: TestDatabase,
-  accessDirectory?: string,
-): Promise<Service> {
-  const access = accessDirectory === undefined ? {} : { accessDirectory, identify };
-  const engine = await createEngine({ databaseUrl: database.url, schemaDirectory, logLevel: 'warn', ...access });
-  const server = createServer((request, response) => void engine.handler(request, response)).listen(0, '127.0.0.1');
-  await new Promise((resolve) => server.once('listening', resolve));
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return {
-    database,
-    send: async (title, headers = {}, body) => {
-      const given = { headers, ...(body === undefined ? {} : { body }) };
-      const answer = await exchange(url, title, given);
-      return { ...answer, text: answer.text.replaceAll(url, '') };
-    },
-    close: async () => {
-      await new Promise((resolve) => server.close(resolve));
-      await engine.close();
-    },
-  };
 }
 
 /** Values that a copy of the rows could not keep, and rules that refuse too many bodies, are left out. */
@@ -149,22 +101,25 @@ interface Compared {
 }
 
 async function compareCalls(calls: readonly (Call | undefined)[], { whole, reduced, role, name }: Compared) {
-  const identity = encodeURIComponent(JSON.stringify({ name: 'someone', role: name, claims: role.claims }));
+  const identity = { name: 'someone', role: name, claims: role.claims };
   let compared = 0;
   for (const call of calls) {
     if (call === undefined) continue;
     const { method, path } = requestOf(call);
     const title = `${method} ${path}`;
-    const [answer, expected] = [await whole.send(title, { [IDENTITY]: identity }), await reduced.send(title)];
+    const [answer, expected] = [await whole.send(title, as(identity)), await reduced.send(title)];
     // SQLite limits how deep the conditions of a role and of a query can be nested together.
     if (answer.status === 400 && expected.status === 200 && whole.database.kind === 'sqlite') continue;
     compared += 1;
     try {
       expect(seenOf(answer)).toEqual(seenOf(expected));
     } catch (error) {
-      throw new Error(`${title}\n${JSON.stringify(role.descriptor, null, 1)}\n${identity}\n${String(error)}`, {
-        cause: error,
-      });
+      throw new Error(
+        `${title}\n${JSON.stringify(role.descriptor, null, 1)}\n${JSON.stringify(identity)}\n${String(error)}`,
+        {
+          cause: error,
+        },
+      );
     }
   }
   return compared;
