@@ -134,7 +134,7 @@ const studioPage =
         </style>
         <script type="module" src="${root}studio/${entry}"></script>
         ${preload.map((name) => html`<link rel="modulepreload" href="${root}studio/${name}" />`)}`,
-      body: html`<div id="studio" data-title="${title}" data-root="${root}">
+      body: html`<div id="studio" data-title="${title}" data-root="${root}" data-images="${imageOrigins.join(' ')}">
           <p>The studio has not loaded. Reload the page; if that does not help, look at the service.</p>
         </div>
         <noscript

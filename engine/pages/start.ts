@@ -56,7 +56,7 @@ function card(type: RecordType, publicUrl: string, byToken: Html): Html {
   const { name, description, path, operations } = type;
   const url = `api/${encodeURIComponent(path)}`;
   const list = operations.has('list')
-    ? html`<a href="${url}${FIRST_PAGE}" ${byToken} aria-label="First ${name} records">First records</a>`
+    ? html`<a href="${url}${FIRST_PAGE}" ${byToken} aria-label="First records of ${name}">First records</a>`
     : NO_HTML;
   return html`<li>
     <h3>${name}</h3>

@@ -1,5 +1,5 @@
 /** The record types that have a list; among many, one is found by typing. */
-import { Box, List, ListItem, ListItemButton, ListItemText, TextField, Typography } from '@mui/material';
+import { Box, List, ListItem, ListItemButton, ListItemText, ListSubheader, TextField, Typography } from '@mui/material';
 import { Fragment, memo, useMemo, useState } from 'react';
 import { Link, useLocation } from 'react-router-dom';
 import { listAddress } from './kept-lists.ts';
@@ -24,6 +24,7 @@ export const TypesMenu = memo(() => {
   const [wanted, setWanted] = useState('');
   const text = wanted.trim().toLowerCase();
   const found = types.filter(({ type, title }) => `${title.many} ${type}`.toLowerCase().includes(text));
+  const bySection = found.toSorted((one, other) => (one.section ?? '').localeCompare(other.section ?? ''));
   return (
     <>
       {types.length > MANY && (
@@ -50,12 +51,17 @@ export const TypesMenu = memo(() => {
             </ListItemButton>
           </ListItem>
         )}
-        {found.map((info) => {
-          const { type, path, title } = info;
+        {bySection.map((info, index) => {
+          const { type, path, title, section } = info;
           const total = totals.get(path);
           const isHere = pathname.split('/')[1] === path;
           return (
             <Fragment key={type}>
+              {section !== undefined && section !== bySection[index - 1]?.section && (
+                <ListSubheader disableSticky sx={{ lineHeight: 2.4, bgcolor: 'transparent' }}>
+                  {section}
+                </ListSubheader>
+              )}
               <ListItem disablePadding sx={ROW}>
                 <ListItemButton
                   component={Link}

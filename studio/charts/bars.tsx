@@ -2,7 +2,7 @@
 import { Box, ButtonBase } from '@mui/material';
 import { type TypeInfo, typeNamed, useModel } from '../data/model.ts';
 import type { Where } from '../data/where.ts';
-import { numberInWords } from '../presentations/numbers.ts';
+import { numberShown } from '../presentations/numbers.ts';
 import { pageLanguage } from '../presentations/plain.ts';
 import { useText } from '../texts/texts.ts';
 import { ChartCard } from './chart-card.tsx';
@@ -44,7 +44,7 @@ export function Bars({ type, division, measure, where, isChosen, onChoose }: Bar
               >
                 {slice.name}
               </Box>
-              <span>{numberInWords(slice.figure, pageLanguage())}</span>
+              <span>{numberShown(measure ?? {}, slice.figure, pageLanguage())}</span>
             </ButtonBase>
           </li>
         ))}

@@ -3,7 +3,8 @@ import { isValueObject, textOf, type Value } from '../data/json.ts';
 import { type FieldInfo, identifierOf, isToMany, nameOf, type RelationInfo, type TypeInfo } from '../data/model.ts';
 import { textOfWhere, type Where } from '../data/where.ts';
 import type { FilterNode } from '../data/filter-tree.ts';
-import { monthDays, monthsBefore } from '../presentations/times.ts';
+import { isSummable } from '../presentations/choose.ts';
+import { monthDays, monthsBefore, storedTime } from '../presentations/times.ts';
 
 /** The field to add up; `undefined` counts records. */
 export type Measure = FieldInfo | undefined;
@@ -44,7 +45,7 @@ const seen = ({ fields, variants }: TypeInfo, variant?: string): readonly FieldI
 /** Amounts first. */
 export const amountsOf = (type: TypeInfo): readonly FieldInfo[] =>
   seen(type)
-    .filter((field) => SUMMED.has(field.type) && field.enum === undefined && field.unique !== true)
+    .filter((field) => SUMMED.has(field.type) && isSummable(field) && field.enum === undefined && field.unique !== true)
     .toSorted((one, other) => Number(one.type !== 'decimal') - Number(other.type !== 'decimal'));
 
 /** When a record happened; not when it was last changed. */
@@ -83,8 +84,22 @@ export function divisionTarget(type: TypeInfo, { path, relation }: Division, mea
   return summaryTarget(type, path, measure, where, [order, relation === undefined ? 'asc' : 'desc'], MOST_SLICES);
 }
 
-export const monthsTarget = (type: TypeInfo, { name }: FieldInfo, measure: Measure, where: Where): string =>
-  summaryTarget(type, `month(${name})`, measure, where, [`month(${name})`, 'desc'], MOST_MONTHS);
+/** Months of points in time are those of the reader. */
+export const monthsTarget = (
+  type: TypeInfo,
+  { name, type: kind }: FieldInfo,
+  measure: Measure,
+  where: Where,
+  zone: string,
+): string =>
+  summaryTarget(
+    type,
+    `month(${name})`,
+    measure,
+    kind === 'timestamp' ? [['zone', zone], ...where] : where,
+    [`month(${name})`, 'desc'],
+    MOST_MONTHS,
+  );
 
 function summaryTarget(
   { path }: TypeInfo,
@@ -200,9 +215,8 @@ export const sliceFilter = ({ path }: Division, { value }: Slice): readonly Filt
   value === null ? conditionOn(path, 'null', 'true') : conditionOn(path, 'eq', value),
 ];
 
-/** Summaries have months in UTC. */
 export function monthFilter({ name, type }: FieldInfo, month: string): readonly FilterNode[] {
   const { from, to } = monthDays(month);
-  const clock = type === 'timestamp' ? 'T00:00:00Z' : '';
-  return [conditionOn(name, 'gte', from + clock), conditionOn(name, 'lt', to + clock)];
+  const limit = (day: string): string => (type === 'timestamp' ? storedTime(day) : day);
+  return [conditionOn(name, 'gte', limit(from)), conditionOn(name, 'lt', limit(to))];
 }

@@ -2,9 +2,9 @@
 import { Box, ButtonBase, Typography } from '@mui/material';
 import type { FieldInfo, TypeInfo } from '../data/model.ts';
 import type { Where } from '../data/where.ts';
-import { numberInWords } from '../presentations/numbers.ts';
+import { numberShown } from '../presentations/numbers.ts';
 import { pageLanguage } from '../presentations/plain.ts';
-import { monthText } from '../presentations/times.ts';
+import { localZone, monthText } from '../presentations/times.ts';
 import { useText } from '../texts/texts.ts';
 import { ChartCard } from './chart-card.tsx';
 import { type Measure, monthSlices, monthsTarget, type Slice } from './figures.ts';
@@ -48,12 +48,12 @@ interface MonthsProps {
 export function Months({ type, field, measure, where, title, isChosen, onChoose }: MonthsProps) {
   const say = useText();
   const language = pageLanguage();
-  const { groups, error } = useSummary(type, monthsTarget(type, field, measure, where));
+  const { groups, error } = useSummary(type, monthsTarget(type, field, measure, where, localZone()));
   const slices = monthSlices(groups ?? [], measure, (month) => monthText(month, language));
   const most = Math.max(...slices.map(({ figure: text }) => Number(text)), 0);
   const step = Math.ceil(slices.length / MOST_NAMES);
   const [before, last] = slices.slice(-2);
-  const figure = ({ figure: text }: Slice): string => numberInWords(text, language);
+  const figure = ({ figure: text }: Slice): string => numberShown(measure ?? {}, text, language);
   return (
     <ChartCard
       title={title}

@@ -33,7 +33,22 @@ export function listQuery(
 
 export const shownColumns = (type: TypeInfo, columns: readonly Column[]): readonly [string, string][] => [
   ['fields', columns.flatMap((column) => shownBy(type, column)).join(',')],
-  ['include', columns.filter((column) => relationNamed(type, column) !== undefined).join(',')],
+  [
+    'include',
+    columns
+      .flatMap((column) => {
+        const relation = relationNamed(type, column);
+        return relation === undefined
+          ? []
+          : [column, ...throughPaths(relation.labelPaths).map((name) => `${column}.${name}`)];
+      })
+      .join(','),
+  ],
+];
+
+/** The relations that labels lead through. */
+export const throughPaths = (paths: readonly string[]): readonly string[] => [
+  ...new Set(paths.filter((path) => path.includes('.')).map((path) => path.split('.')[0] ?? '')),
 ];
 
 const relationNamed = (type: TypeInfo, name: string) => type.relations.find((relation) => relation.name === name);
@@ -41,8 +56,12 @@ const relationNamed = (type: TypeInfo, name: string) => type.relations.find((rel
 /** The identifier is always shown; of a related record, its label is enough. */
 function shownBy(type: TypeInfo, column: Column): readonly string[] {
   if (column === type.identifier.name) return [];
-  const label = relationNamed(type, column)?.label;
-  return [label === undefined || label === null ? column : `${column}.${label}`];
+  const relation = relationNamed(type, column);
+  const shows = type.fields.find(({ name }) => name === column)?.shows;
+  // The currency of an amount stands beside it.
+  if (typeof shows === 'object' && type.fields.some(({ name }) => name === shows.money)) return [column, shows.money];
+  const paths = relation?.labelPaths ?? [];
+  return paths.length === 0 ? [column] : paths.map((path) => `${column}.${path}`);
 }
 
 /** Brackets and commas stay as they are: people read these. */

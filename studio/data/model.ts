@@ -24,6 +24,8 @@ export interface FieldInfo extends Titled {
   readonly readOnly?: boolean;
   readonly generated?: string;
   readonly multiline?: boolean;
+  /** What its values are. */
+  readonly shows?: string | { readonly money: string };
   readonly sensitive?: boolean;
   readonly unique?: boolean;
   readonly examples: readonly Value[];
@@ -51,6 +53,8 @@ export interface RelationInfo extends Titled {
   readonly kind: 'belongsTo' | 'hasOne' | 'hasMany' | 'manyToMany';
   readonly type: string;
   readonly label: string | null;
+  /** What its records are named by, as paths. */
+  readonly labelPaths: readonly string[];
   readonly inverse?: string;
   readonly required?: boolean;
   readonly owned?: boolean;
@@ -77,7 +81,13 @@ export interface TypeInfo {
   readonly description?: string;
   readonly path: string;
   readonly operations: readonly Operation[];
+  /** The field that names its records, or the first of several. */
   readonly label: string | null;
+  /** With several: `{last_name}, {first_name}`. */
+  readonly labelText?: string;
+  readonly labelPaths: readonly string[];
+  /** The heading in the menu. */
+  readonly section?: string;
   readonly identifier: Omit<FieldInfo, 'type'> & {
     readonly type: IdentifierKind;
     readonly inRecord: boolean;
@@ -89,7 +99,12 @@ export interface TypeInfo {
   readonly fields: readonly FieldInfo[];
   readonly relations: readonly RelationInfo[];
   readonly open: boolean;
-  readonly list: { readonly maxLimit: number; readonly count: 'exact' | 'estimated' | 'none' };
+  readonly list: {
+    readonly maxLimit: number;
+    readonly count: 'exact' | 'estimated' | 'none';
+    readonly columns?: readonly string[];
+    readonly order?: readonly string[];
+  };
   readonly variants?: { readonly default: string; readonly omit: Readonly<Record<string, readonly string[]>> };
   readonly preconditions: 'off' | 'optional' | 'required';
   readonly foundThrough: readonly Way[];
@@ -111,9 +126,9 @@ export interface StudioModel {
 }
 
 /** In the document, names are keys. */
-interface TypeEntry extends Omit<TypeInfo, 'fields' | 'relations'> {
+interface TypeEntry extends Omit<TypeInfo, 'fields' | 'relations' | 'labelPaths'> {
   readonly fields: Readonly<Record<string, Omit<FieldInfo, 'name'>>>;
-  readonly relations: Readonly<Record<string, Omit<RelationInfo, 'name'>>>;
+  readonly relations: Readonly<Record<string, Omit<RelationInfo, 'name' | 'labelPaths'>>>;
 }
 interface ModelDocument extends Omit<StudioModel, 'types'> {
   readonly types: readonly TypeEntry[];
@@ -121,13 +136,23 @@ interface ModelDocument extends Omit<StudioModel, 'types'> {
 
 export function readModel(text: string): StudioModel {
   const document = JSON.parse(text) as ModelDocument;
+  const entries = new Map(document.types.map((entry) => [entry.type, entry]));
+  const pathsOf = (type: string, label: string | null): readonly string[] => {
+    const entry = entries.get(type);
+    const paths = label === entry?.label ? placeholders(entry?.labelText) : [];
+    return paths.length > 0 || label === null ? paths : [label];
+  };
   const types = document.types.map((entry): [string, TypeInfo] => [
     entry.type,
     {
       ...entry,
       identifier: { ...IDENTIFIER, ...entry.identifier },
+      labelPaths: pathsOf(entry.type, entry.label),
       fields: named(entry.fields).map(withTexts),
-      relations: named(entry.relations),
+      relations: named(entry.relations).map((relation) => ({
+        ...relation,
+        labelPaths: pathsOf(relation.type, relation.label),
+      })),
     },
   ]);
   return { ...document, types: new Map(types) };
@@ -135,6 +160,8 @@ export function readModel(text: string): StudioModel {
 
 const named = <T extends object>(entries: Readonly<Record<string, T>>): readonly (T & { readonly name: string })[] =>
   Object.entries(entries).map(([name, entry]) => ({ ...entry, name }));
+
+const placeholders = (text = ''): readonly string[] => [...text.matchAll(/\{([^{}]*)\}/g)].map(([, path = '']) => path);
 
 const IDENTIFIER = { type: 'integer', by: 'service', examples: [] } as const;
 
@@ -209,11 +236,24 @@ export const newPath = (type: TypeInfo): string => `/${type.path}/${newWord(type
 export const recordPath = ({ path }: TypeInfo, id: string, variant?: string): string =>
   `/${path}/${encodeURIComponent(id)}${variant === undefined ? '' : `?$view=${encodeURIComponent(variant)}`}`;
 
+/** Of a label with several fields; what is empty leaves no comma. */
+function labelIn({ label, labelText }: TypeInfo, values: ValueObject): string {
+  if (labelText === undefined) return label === null ? '' : textOf(values[label]);
+  const read = (path: string): string => {
+    const [name = '', field = ''] = path.split('.');
+    const value = values[name];
+    return textOf(isValueObject(value) ? value[field] : value);
+  };
+  return labelText
+    .replaceAll(/\{([^{}]*)\}/g, (_all, path: string) => read(path))
+    .replace(/^[\s,;·–-]+|[\s,;·–-]+$/g, '');
+}
+
 /** The name of a record for people: its label if it has one, and its identifier. */
 export function nameOf(type: TypeInfo, values: Value | undefined, label = type.label): string {
   if (!isValueObject(values)) return '';
   const identifier = identifierOf(type, values);
-  const text = label === null ? '' : textOf(values[label]);
+  const text = label === type.label ? labelIn(type, values) : label === null ? '' : textOf(values[label]);
   if (text !== '') return text;
   return `${type.title.one} ${identifier}`;
 }

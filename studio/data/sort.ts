@@ -19,6 +19,10 @@ export const sortKeys = ({ field, order }: { readonly field: string; readonly or
         isDescending: index === 0 ? order === 'DESC' : key.startsWith('-'),
       }));
 
+/** As descriptors write it: `placed desc`. */
+export const keysIn = (terms: readonly string[]): readonly SortKey[] =>
+  terms.map((term) => ({ name: term.replace(/ .*$/, ''), isDescending: term.endsWith(' desc') }));
+
 export function sortOf([first, ...others]: readonly SortKey[]): ListSort {
   const names = [first?.name ?? '', ...others.map(({ name, isDescending }) => (isDescending ? `-${name}` : name))];
   return { field: names.join(','), order: first?.isDescending === true ? 'DESC' : 'ASC' };

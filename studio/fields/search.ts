@@ -11,6 +11,7 @@ import {
   typeNamed,
 } from '../data/model.ts';
 import { UNCOUNTED } from '../data/provider.ts';
+import { throughPaths } from '../data/list-request.ts';
 import { send } from '../data/request.ts';
 import { textOfWhere, type Where } from '../data/where.ts';
 import { writeTree } from '../data/filter-tree.ts';
@@ -68,10 +69,11 @@ async function read(target: string, signal?: AbortSignal): Promise<readonly Valu
 
 async function listed(model: StudioModel, type: TypeInfo, label: string | null, wanted: Wanted, signal?: AbortSignal) {
   const details = detailFields(type, label).map(({ name }) => name);
+  const paths = label === type.label ? type.labelPaths : label === null ? [] : [label];
   const isOrdered = type.fields.find(({ name }) => name === label)?.isOrderIndexed === true;
   const query = new URLSearchParams([
-    ['include', ''],
-    ...('id' in wanted ? [] : [['fields', [label ?? '', ...details].filter(Boolean).join(',')]]),
+    ['include', throughPaths(paths).join(',')],
+    ...('id' in wanted ? [] : [['fields', [...paths, ...details].join(',')]]),
     ...('id' in wanted
       ? filters(type, '', label, wanted)
       : searchedWhere(model, type, { q: wanted.text }).where.map((pair) => [...pair])),
@@ -157,8 +159,8 @@ export async function findInType(
   const { label, identifier } = type;
   const { nodes } = searchOf(model, type, text, model.limits.maxFilters);
   if (nodes.length === 0 || !can(type, 'get') || !identifier.inRecord) return { type, records: [], total: 0 };
-  const fields = [label ?? '', ...detailFields(type, label).map(({ name }) => name)].filter(Boolean).join(',');
-  const where: Where = [['include', ''], ['fields', fields], ...writeTree(nodes)];
+  const fields = [...type.labelPaths, ...detailFields(type, label).map(({ name }) => name)].join(',');
+  const where: Where = [['include', throughPaths(type.labelPaths).join(',')], ['fields', fields], ...writeTree(nodes)];
   const query = textOfWhere([...where, ['_cnd[limit]', '0'], ['_cnd[limit]', String(MOST_OF_TYPE)]]);
   const headers = type.list.count === 'none' ? UNCOUNTED : { Prefer: 'count=exact' };
   const { body, headers: given } = await send({ method: 'GET', target: `${type.path}?${query}`, headers }, signal);

@@ -4,7 +4,7 @@ import { type KeyboardEvent, memo, type ReactNode, type RefObject, useEffect, us
 import { useFormContext, useWatch } from 'react-hook-form';
 import { Grid } from '../app/grid.tsx';
 import { type FieldInfo, isToMany, type RelationInfo, type TypeInfo } from '../data/model.ts';
-import { isRight, isWide } from '../presentations/choose.ts';
+import { isRight, isSummable, isWide } from '../presentations/choose.ts';
 import { isWritable } from '../presentations/field-draft.ts';
 import { numberInWords, sumOf } from '../presentations/numbers.ts';
 import { pageLanguage, plainText } from '../presentations/plain.ts';
@@ -57,6 +57,7 @@ function focusIn(row: Element | undefined | null, column: number): void {
 }
 
 const isNumeric = (column: Column): boolean => 'field' in column && isRight(column.field);
+const isSummed = (column: Column): boolean => 'field' in column && isRight(column.field) && isSummable(column.field);
 
 export function SetTable({ relation, columns, rows, adding, onAdd, ...common }: SetTableProps) {
   const say = useText();
@@ -78,7 +79,7 @@ export function SetTable({ relation, columns, rows, adding, onAdd, ...common }: 
     if (row.nextElementSibling !== null) focusIn(row.nextElementSibling, cell.cellIndex);
     else onAdd?.();
   };
-  const isSummed = rows.length > 1 && columns.some(isNumeric);
+  const hasSums = rows.length > 1 && columns.some(isSummed);
   const more = (
     <Box component="span" sx={HIDDEN}>
       {say('list.more')}
@@ -95,10 +96,10 @@ export function SetTable({ relation, columns, rows, adding, onAdd, ...common }: 
           { key: '', title: more },
         ]}
         footer={
-          isSummed
+          hasSums
             ? [
                 ...columns.map((column, index) =>
-                  isNumeric(column) ? <Sum path={common.path} name={column.name} /> : index === 0 && say('form.sum'),
+                  isSummed(column) ? <Sum path={common.path} name={column.name} /> : index === 0 && say('form.sum'),
                 ),
                 undefined,
               ]

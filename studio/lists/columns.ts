@@ -35,6 +35,7 @@ export function columnsOf(type: TypeInfo): readonly ColumnInfo[] {
 const about = ({ name, title, description = '' }: FieldInfo | RelationInfo) => ({ name, title, description });
 
 function firstColumns(type: TypeInfo): readonly string[] {
+  if (type.list.columns !== undefined) return type.list.columns;
   const columns = columnsOf(type);
   const relations = columns.filter(({ kind }) => kind === 'relation').slice(0, 2);
   const fields = columns.filter((column) => column.kind === 'field' && isFirst(column.field));

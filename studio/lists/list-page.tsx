@@ -17,6 +17,7 @@ import { chartsHeight } from '../charts/figures.ts';
 import { KeyFigures } from '../charts/key-figures.tsx';
 import { can, newPath, type TypeInfo, useModel } from '../data/model.ts';
 import { type ListFilter, listTarget, type ListMeta, type StudioRecord } from '../data/provider.ts';
+import { keysIn, sortOf } from '../data/sort.ts';
 import { useTotal } from '../data/total.ts';
 import { inSentence, useText } from '../texts/texts.ts';
 import { useVariant, VariantChoice } from '../app/variant-choice.tsx';
@@ -49,7 +50,7 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
   const list = useListController<StudioRecord>({
     resource: type.path,
     perPage: Math.min(size, type.list.maxLimit),
-    sort: { field: '', order: 'ASC' },
+    sort: sortOf(keysIn(type.list.order ?? [])),
     storeKey: false,
     disableAuthentication: true,
     queryOptions: { meta: { ...meta }, onError: () => undefined },
@@ -96,7 +97,9 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
   return (
     <ListContextProvider value={list}>
       <Box sx={{ display: 'flex', flexWrap: 'wrap', alignItems: 'center', gap: 1 }}>
-        <Box sx={{ flexGrow: 1, minWidth: 0, display: 'flex', alignItems: 'baseline', gap: 1.5 }}>
+        <Box
+          sx={{ flex: { xs: '1 1 100%', md: '1 1 0' }, minWidth: 0, display: 'flex', alignItems: 'baseline', gap: 1.5 }}
+        >
           <Heading text={type.title.many} sx={{ flexShrink: 0, maxWidth: '100%' }} />
           <Typography variant="body2" noWrap title={type.description} sx={{ color: 'text.secondary', minWidth: 0 }}>
             {type.description}

@@ -341,7 +341,8 @@ const nameIn = (type: TypeInfo, column: ColumnInfo, values: ValueObject): ReactN
 export function cell(column: ColumnInfo, values: ValueObject, isLinked = true): ReactNode {
   if (column.kind === 'relation')
     return <Related relation={column.relation} value={values[column.name]} isLinked={isLinked} />;
-  if (column.kind === 'field') return <Shown field={column.field} value={values[column.name]} isShort />;
+  if (column.kind === 'field')
+    return <Shown field={column.field} value={values[column.name]} record={values} isShort />;
   return <bdi>{textOf(values[column.name])}</bdi>;
 }
 

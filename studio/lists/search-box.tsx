@@ -46,7 +46,7 @@ export function SearchBox({ left }: SearchBoxProps) {
       onChange={({ target }) => setTyped(target.value)}
       onKeyDown={({ key }) => key === 'Escape' && setTyped('')}
       helperText={left.length > 0 ? say('search.left', { words: left.join(' ') }) : undefined}
-      sx={{ flex: { xs: '1 1 11rem', md: '0 1 15rem' } }}
+      sx={{ flex: { xs: '1 1 11rem', md: '0 1 13.5rem' } }}
       slotProps={{
         htmlInput: { 'aria-label': say('search.list'), enterKeyHint: 'search', dir: 'auto' },
         formHelperText: { role: 'status' },

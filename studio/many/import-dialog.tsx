@@ -377,8 +377,8 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
   );
 }
 
-const titleIn = ({ fields, relations }: TypeInfo, name: string): string =>
-  [...fields, ...relations].find((one) => one.name === name)?.title ?? name;
+const titleIn = ({ identifier, fields, relations }: TypeInfo, name: string): string =>
+  [identifier, ...fields, ...relations].find((one) => one.name === name)?.title ?? name;
 
 interface ColumnChoicesProps {
   readonly type: TypeInfo;

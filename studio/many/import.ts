@@ -58,12 +58,20 @@ export type Member = { readonly name: string; readonly title: string } & (
   | { readonly relation: RelationInfo; readonly field?: never }
 );
 
-export const membersOf = ({ fields, relations }: TypeInfo): readonly Member[] => [
+export const membersOf = ({ identifier, fields, relations }: TypeInfo): readonly Member[] => [
+  ...(identifier.inRecord
+    ? [{ name: identifier.name, title: identifier.title, field: identifierField(identifier) }]
+    : []),
   ...fields.filter(isWritable).map((field) => ({ name: field.name, title: field.title, field })),
   ...relations
     .filter(({ kind, readOnly }) => kind === 'belongsTo' && !readOnly)
     .map((relation) => ({ name: relation.name, title: relation.title, relation })),
 ];
+
+const identifierField = (identifier: TypeInfo['identifier']): FieldInfo => ({
+  ...identifier,
+  type: identifier.type === 'integer' ? 'integer' : 'string',
+});
 
 /** By its name or its title; undefined: it is left out. */
 export function memberFor(type: TypeInfo, head: string): Member | undefined {
@@ -215,7 +223,11 @@ function batched(records: readonly FileRecord[], most: number, bytes: number): r
 /** The values by which a record of the file matches a stored one: none, or those of a unique set. */
 export const matchingOf = (type: TypeInfo): readonly (readonly string[])[] =>
   can(type, 'update')
-    ? [...type.fields.filter(({ unique }) => unique === true).map(({ name }) => [name]), ...type.unique]
+    ? [
+        ...(type.identifier.inRecord ? [[type.identifier.name]] : []),
+        ...type.fields.filter(({ unique }) => unique === true).map(({ name }) => [name]),
+        ...type.unique,
+      ]
     : [];
 
 export interface BatchResult {

@@ -5,7 +5,7 @@ import { textOf } from '../data/json.ts';
 import type { FieldInfo } from '../data/model.ts';
 import type { Say } from '../texts/texts.ts';
 import { type FieldDraft, placesOf } from './field-draft.ts';
-import { isOpen, numberDraft, numberInWords, numberSpoken, numberTyped, openReadings } from './numbers.ts';
+import { isOpen, numberDraft, numberShown, numberSpoken, numberTyped, openReadings } from './numbers.ts';
 import { pageLanguage } from './plain.ts';
 import { DIGITS, type FilterProps, type InputProps, type Presentation } from './presentation.ts';
 import { TextInput } from './text-input.tsx';
@@ -132,7 +132,9 @@ export function NumberFilter({ field, label, text: draft, onText: onDraft, say, 
 }
 
 export const number: Presentation = {
-  Show: ({ value }) => <bdi style={DIGITS}>{numberInWords(textOf(value), pageLanguage())}</bdi>,
+  Show: ({ field, value, record }) => (
+    <bdi style={DIGITS}>{numberShown(field, textOf(value), pageLanguage(), record)}</bdi>
+  ),
   Input: NumberInput,
   Filter: NumberFilter,
 };

@@ -1,21 +1,25 @@
 /** Numbers in the way of the reader's language, with each of their digits. */
 
+import { textOf, type ValueObject } from '../data/json.ts';
+import type { FieldInfo } from '../data/model.ts';
+
 const PLAIN = /^-?\d+(?:\.(\d+))?$/;
 const MOST_DIGITS = 100;
 
 const formats = new Map<string, Intl.NumberFormat>();
 
 /** Short integers stay without marks between thousands: they are often years or codes. */
-export function numberInWords(text: string, language: string): string {
+export function numberInWords(text: string, language: string, style: Intl.NumberFormatOptions = {}): string {
   const [, fraction = ''] = PLAIN.exec(text) ?? [];
   if (!PLAIN.test(text) || fraction.length > MOST_DIGITS) return text;
-  const key = `${language} ${fraction.length}`;
+  const key = `${language} ${fraction.length} ${JSON.stringify(style)}`;
   const format =
     formats.get(key) ??
     new Intl.NumberFormat(language, {
       minimumFractionDigits: fraction.length,
       maximumFractionDigits: fraction.length,
       useGrouping: fraction === '' ? 'min2' : 'auto',
+      ...style,
     });
   formats.set(key, format);
   // A text is formatted digit by digit; as a number it would be rounded.
@@ -138,4 +142,32 @@ export function sumOf(texts: readonly string[]): string {
   const digits = (sum < 0n ? -sum : sum).toString().padStart(places + 1, '0');
   const point = digits.length - places;
   return (sum < 0n ? '-' : '') + digits.slice(0, point) + (places === 0 ? '' : `.${digits.slice(point)}`);
+}
+
+const UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const;
+
+/** A number of a field, as what it is. `record`: where its currency stands, if that is not always the same. */
+export function numberShown(
+  { shows, scale }: Pick<FieldInfo, 'shows' | 'scale'>,
+  text: string,
+  language: string,
+  record: ValueObject = {},
+): string {
+  if (shows === 'percent') return numberInWords(text, language, { style: 'unit', unit: 'percent' });
+  if (shows === 'bytes') {
+    const size = Number(text);
+    const power = Math.min(Math.floor(Math.log10(Math.max(Math.abs(size), 1)) / 3), UNITS.length - 1);
+    const style = { style: 'unit', unit: UNITS[power] ?? 'byte', maximumFractionDigits: 1 } as const;
+    return new Intl.NumberFormat(language, style).format(size / 1000 ** power);
+  }
+  if (typeof shows !== 'object') return numberInWords(text, language);
+  const currency = /^[A-Z]{3}$/.test(shows.money) ? shows.money : textOf(record[shows.money]).toUpperCase();
+  const [, fraction = ''] = PLAIN.exec(text) ?? [];
+  const places = Math.max(fraction.length, scale === 0 ? 0 : 2);
+  const digits = { minimumFractionDigits: places, maximumFractionDigits: places };
+  return numberInWords(
+    text,
+    language,
+    /^[A-Z]{3}$/.test(currency) ? { style: 'currency', currency, ...digits } : digits,
+  );
 }

@@ -2,8 +2,8 @@
 import type { FieldInfo } from '../data/model.ts';
 import type { Say } from '../texts/texts.ts';
 import { presentationName } from './choose.ts';
-import { numberInWords } from './numbers.ts';
-import { dateText, timeText } from './times.ts';
+import { numberShown } from './numbers.ts';
+import { dateText, fromSeconds, timeText } from './times.ts';
 
 export const pageLanguage = (): string => globalThis.document?.documentElement.lang || 'en';
 
@@ -16,7 +16,8 @@ export function plainText(say: Say, field: FieldInfo, text: string, language = p
   const name = presentationName(field);
   if (name === 'choice') return titleOfValue(say, field, text);
   if (name === 'flag') return say(text === 'true' ? 'value.yes' : 'value.no');
-  if (name === 'number') return numberInWords(text, language);
+  if (name === 'number') return numberShown(field, text, language);
+  if (name === 'seconds') return timeText(fromSeconds(text) ?? text, language);
   if (name === 'date') return dateText(text, language);
   return name === 'timestamp' ? timeText(text, language) : text;
 }

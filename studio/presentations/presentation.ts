@@ -1,7 +1,7 @@
 /** The interface of presentations: how values are shown, typed and looked for. */
 import type { ReactNode } from 'react';
 import type { ControllerRenderProps } from 'react-hook-form';
-import type { Value } from '../data/json.ts';
+import type { Value, ValueObject } from '../data/json.ts';
 import type { FieldInfo } from '../data/model.ts';
 import type { Say } from '../texts/texts.ts';
 import type { FieldDraft } from './field-draft.ts';
@@ -11,6 +11,8 @@ export interface ShowProps {
   readonly value: Value;
   /** On a line of a table there is little room. */
   readonly isShort: boolean;
+  /** The record that it is of. */
+  readonly record?: ValueObject | undefined;
   readonly say: Say;
 }
 

@@ -5,9 +5,10 @@ import { choice, flag } from './choice.tsx';
 import { json } from './json.tsx';
 import { list } from './list.tsx';
 import { number } from './number.tsx';
+import { color, image, markdown } from './pictures.tsx';
 import type { Presentation } from './presentation.ts';
 import { link, text } from './text.tsx';
-import { date, timestamp } from './time.tsx';
+import { date, seconds, timestamp } from './time.tsx';
 
 const PRESENTATIONS: Readonly<Record<PresentationName, Presentation>> = {
   text,
@@ -17,6 +18,10 @@ const PRESENTATIONS: Readonly<Record<PresentationName, Presentation>> = {
   number,
   date,
   timestamp,
+  seconds,
+  image,
+  color,
+  markdown,
   list,
   json,
 };

@@ -1,7 +1,7 @@
 /** Values as what they are: how each is read, in tables and on the page of a record. */
 import { Box, Button } from '@mui/material';
 import { type ReactNode, useState } from 'react';
-import type { Value } from '../data/json.ts';
+import type { Value, ValueObject } from '../data/json.ts';
 import type { FieldInfo } from '../data/model.ts';
 import { useText } from '../texts/texts.ts';
 import { presentationOf } from './registry.ts';
@@ -11,16 +11,18 @@ interface ShownProps {
   readonly value: Value | undefined;
   /** On a line of a table there is little room. */
   readonly isShort?: boolean;
+  /** The record that it is of. */
+  readonly record?: ValueObject;
 }
 
-export function Shown({ field, value, isShort = false }: ShownProps): ReactNode {
+export function Shown({ field, value, isShort = false, record }: ShownProps): ReactNode {
   const say = useText();
   if (value === undefined) return undefined;
   if (value === null) return <Quiet text={isShort ? '–' : say('value.null')} label={say('value.null')} />;
   if (value === '') return <Quiet text={isShort ? '“”' : say('value.empty_text')} label={say('value.empty_text')} />;
-  if (field.sensitive === true)
-    return <Masked isShort={isShort}>{presentationOf(field).Show({ field, value, isShort, say })}</Masked>;
-  return presentationOf(field).Show({ field, value, isShort, say });
+  const { Show } = presentationOf(field);
+  const shown = <Show field={field} value={value} isShort={isShort} record={record} say={say} />;
+  return field.sensitive === true ? <Masked isShort={isShort}>{shown}</Masked> : shown;
 }
 
 const Quiet = ({ text, label }: { readonly text: string; readonly label: string }) => (

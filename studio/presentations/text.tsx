@@ -13,14 +13,15 @@ const WRAPPED = { whiteSpace: 'pre-wrap' } as const;
 const SAFE = /^(?:https?|mailto):/i;
 const LONGEST = 80;
 
-function ShownText({ value, isShort }: ShowProps): ReactNode {
+export function ShownText({ value, isShort }: ShowProps): ReactNode {
   const text = textOf(value);
   const shown = isShort && text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
   return <bdi style={isShort ? undefined : WRAPPED}>{shown}</bdi>;
 }
 
 function ShownLink(props: ShowProps): ReactNode {
-  const href = LINKS[props.field.format ?? '']?.(textOf(props.value));
+  const { format = '', shows } = props.field;
+  const href = LINKS[shows === 'url' ? 'uri' : format]?.(textOf(props.value));
   if (href === undefined || !SAFE.test(href)) return <ShownText {...props} />;
   return (
     <Link href={href} target="_blank" rel="noreferrer noopener">

@@ -14,7 +14,7 @@ import {
   titleOf,
 } from './presentation.ts';
 import { TextInput } from './text-input.tsx';
-import { dateText, localInput, storedTime, timeText } from './times.ts';
+import { dateText, fromSeconds, localInput, storedTime, timeText } from './times.ts';
 
 function ShownDate({ value }: ShowProps): ReactNode {
   const text = textOf(value);
@@ -107,6 +107,19 @@ export const date: Presentation = {
   Show: ShownDate,
   Input: inputOf('date', isDate, (text) => text),
   Filter: DateFilter,
+};
+const ShownSeconds = (props: ShowProps): ReactNode => {
+  const time = fromSeconds(textOf(props.value));
+  return time === undefined ? textOf(props.value) : <ShownTime {...props} value={time} />;
+};
+
+export const seconds: Presentation = {
+  Show: ShownSeconds,
+  Input: inputOf(
+    'datetime-local',
+    (text) => localInput(fromSeconds(text) ?? ''),
+    (text) => String(Date.parse(storedTime(text)) / 1000),
+  ),
 };
 export const timestamp: Presentation = {
   Show: ShownTime,

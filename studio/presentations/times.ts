@@ -85,7 +85,15 @@ function formatOf(language: string, options: Intl.DateTimeFormatOptions): Intl.D
   return format;
 }
 
-// Months as summaries write them: `2026-11`, in UTC.
+/** A point in time of so many seconds since 1970. */
+export function fromSeconds(text: string): string | undefined {
+  const time = new Date(Number(text) * 1000);
+  return text === '' || Number.isNaN(time.getTime()) ? undefined : time.toISOString();
+}
+
+export const localZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+// Months as summaries write them: `2026-11`.
 
 const monthAt = (month: string, ahead: number): string => {
   const [year = 0, number = 1] = month.split('-').map(Number);
@@ -107,7 +115,9 @@ export const monthText = (month: string, language: string, style: 'short' | 'lon
 
 /** The month that lies between two limits; undefined if it is another period. */
 export function monthBetween(from: string, to: string): string | undefined {
-  const [, month = ''] = /^(\d{4}-\d{2})-01(?:T00:00:00(?:\.0+)?Z)?$/.exec(from) ?? [];
-  const [, next] = /^(\d{4}-\d{2})-01(?:T00:00:00(?:\.0+)?Z)?$/.exec(to) ?? [];
+  const [month = '', next] = [from, to].map((limit) => {
+    const day = DATE.test(limit) ? limit : localInput(limit)?.replace(/T00:00:00$/, '');
+    return /^(\d{4}-\d{2})-01$/.exec(day ?? '')?.[1];
+  });
   return month !== '' && next === monthAt(month, 1) ? month : undefined;
 }

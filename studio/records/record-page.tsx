@@ -77,7 +77,7 @@ export default function RecordPage({ type, id }: RecordPageProps) {
             <Heading text={name} />
             {state !== undefined && (
               <span title={state.title}>
-                <Shown field={state} value={values[state.name]} />
+                <Shown field={state} value={values[state.name]} record={values} />
               </span>
             )}
           </Box>
@@ -93,7 +93,7 @@ export default function RecordPage({ type, id }: RecordPageProps) {
               {field.title}
             </Typography>
             <Typography component="div" sx={{ fontSize: '1.25rem', fontWeight: 650, lineHeight: 1.2 }}>
-              <Shown field={field} value={values[field.name]} />
+              <Shown field={field} value={values[field.name]} record={values} />
             </Typography>
           </Box>
         ))}
@@ -236,7 +236,7 @@ export function Values({ type, values, fields, relations, isPart = false, isRail
       ))}
       {fields.map((field) => (
         <Line key={field.name} title={field.title} help={field.description}>
-          <Shown field={field} value={values[field.name]} />
+          <Shown field={field} value={values[field.name]} record={values} />
         </Line>
       ))}
       {others.map(([name, value]) => (

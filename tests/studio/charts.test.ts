@@ -71,12 +71,12 @@ test('what is asked for', () => {
   const asked = [
     divisionTarget(order, state ?? missing(), undefined, where),
     divisionTarget(order, customer ?? missing(), named('total'), []),
-    monthsTarget(order, named('placed'), undefined, []),
+    monthsTarget(order, named('placed'), undefined, [], 'Europe/Berlin'),
   ];
   expect(asked.map(decodeURIComponent)).toEqual([
     't/$summary?by=state&measure=count&_cnd[gift][eq]=true&_cnd[orderBy]=state&_cnd[orderBy]=asc&_cnd[limit]=0&_cnd[limit]=6',
     't/$summary?by=customer&measure=count,sum(total)&_cnd[orderBy]=sum(total)&_cnd[orderBy]=desc&_cnd[limit]=0&_cnd[limit]=6',
-    't/$summary?by=month(placed)&measure=count&_cnd[orderBy]=month(placed)&_cnd[orderBy]=desc&_cnd[limit]=0&_cnd[limit]=24',
+    't/$summary?by=month(placed)&measure=count&zone=Europe/Berlin&_cnd[orderBy]=month(placed)&_cnd[orderBy]=desc&_cnd[limit]=0&_cnd[limit]=24',
   ]);
 });
 
@@ -131,11 +131,12 @@ test('a click sets a filter, the same click removes it, another one replaces it'
   ]);
   expect(written(toggled(one, sliceFilter(customer ?? missing(), slice('7'))))).toContain('_cnd[customer][eq]=7');
   const month = toggled([], monthFilter(named('placed'), '2026-12'));
-  expect(written(month)).toEqual(['_cnd[placed][gte]=2026-12-01T00:00:00Z', '_cnd[placed][lt]=2027-01-01T00:00:00Z']);
-  expect(written(toggled(month, monthFilter(named('placed'), '2026-11')))).toEqual([
-    '_cnd[placed][gte]=2026-11-01T00:00:00Z',
-    '_cnd[placed][lt]=2026-12-01T00:00:00Z',
-  ]);
+  const limits = (from: string, to: string) => [
+    `_cnd[placed][gte]=${new Date(`${from}T00:00`).toISOString()}`,
+    `_cnd[placed][lt]=${new Date(`${to}T00:00`).toISOString()}`,
+  ];
+  expect(written(month)).toEqual(limits('2026-12-01', '2027-01-01'));
+  expect(written(toggled(month, monthFilter(named('placed'), '2026-11')))).toEqual(limits('2026-11-01', '2026-12-01'));
 });
 
 test('months', () => {

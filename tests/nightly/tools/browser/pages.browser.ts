@@ -1,4 +1,5 @@
 /** The pages in a browser, without errors or violations: light and dark, wide and narrow. */
+import { violations } from './axe.ts';
 import { READERS } from './chromium.ts';
 import { runStudio } from './studio-page.ts';
 
@@ -26,6 +27,7 @@ describe.each(READERS)('%s, %d pixels wide', (colorScheme, width) => {
     expect([...origins]).toEqual([server.url]);
     const body = await page.evaluate<string>('getComputedStyle(document.body).backgroundColor');
     expect(brightness(body) > 128).toBe(colorScheme === 'light');
+    expect(await violations(page)).toEqual([]);
     const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - window.innerWidth');
     expect(overflow).toBeLessThanOrEqual(0);
     await close();

@@ -4,7 +4,8 @@ import type { Page } from 'playwright-core';
 import { NumberText } from '../../../../studio/data/json.ts';
 import { readTable, writeXlsx } from '../../../../studio/many/table.ts';
 import { violations } from './axe.ts';
-import { formsOf, runStudio, savedRecord } from './studio-page.ts';
+import { TASKS } from '../../../studio/tasks.ts';
+import { countedActs, formsOf, runStudio, savedRecord } from './studio-page.ts';
 
 const { server, visit } = runStudio({ schemaDirectory: 'tests/fixtures/coffee', settings: { title: 'Coffee' } });
 const shop = formsOf(server);
@@ -25,6 +26,13 @@ beforeAll(async () => {
     await shop.ask('POST', 'orders', order);
   }
 });
+
+/** Whether a task took no more clicks and keys than it may. */
+async function expectWithin(task: keyof typeof TASKS, acts: Awaited<ReturnType<typeof countedActs>>): Promise<void> {
+  const { clicks, keys } = await acts();
+  const { clicks: mostClicks, keys: mostKeys } = TASKS[task];
+  expect({ task, clicks, keys, isWithin: clicks <= mostClicks && keys <= mostKeys }).toMatchObject({ isWithin: true });
+}
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true });
 const saveButton = (page: Page) => button(page, 'Speichern');
@@ -49,6 +57,7 @@ test.each([1366, 1440])('amounts in the orders of a customer stay whole at %s px
 
 test('a bulk change begins with no field, and shows what will be', async () => {
   const { page, complaints, close } = await visit(LAPTOP);
+  const acts = await countedActs(page);
   await page.goto(`${server.url}/studio/customers?city=Kassell&$size=50`);
   await page.getByRole('checkbox', { name: 'Alle auf dieser Seite auswählen' }).check();
   await button(page, 'Ändern').click();
@@ -66,6 +75,7 @@ test('a bulk change begins with no field, and shows what will be', async () => {
   expect(await violations(page)).toEqual([]);
   await button(page, '40 Datensätze ändern').click();
   await page.getByText('40 Datensätze wurden geändert').waitFor();
+  await expectWithin('correct a city in 40 records', acts);
   expect(complaints).toEqual([]);
   await close();
 });
@@ -239,6 +249,7 @@ test('cells are edited in place by keys, and a cell filters by its value', async
 
 test('prices are changed in a workbook and read back, with a preview', async () => {
   const { page, complaints, close } = await visit({ ...LAPTOP, acceptDownloads: true });
+  const acts = await countedActs(page);
   await page.goto(`${server.url}/studio/products`);
   await page.locator('tbody a.record').nth(2).waitFor();
   await button(page, 'Mehr').click();
@@ -267,6 +278,7 @@ test('prices are changed in a workbook and read back, with a preview', async () 
   expect(await violations(page)).toEqual([]);
   await button(page, '3 Datensätze importieren').click();
   await page.getByText('3 Datensätze wurden importiert').waitFor();
+  await expectWithin('change three prices in a workbook', acts);
   const stored = (await shop.ask('GET', 'products?fields=price,name')).stored as unknown as { price: string }[];
   expect(stored.map((one) => Number(one.price))).toEqual([1500.5, 1501.5, 1502.5]);
   // CSV as Excel saves it; a number that can be read in two ways is asked about, and a name that nobody has is said.
@@ -297,6 +309,7 @@ test('prices are changed in a workbook and read back, with a preview', async () 
 
 test('an order of three lines is taken by SKU with the keyboard alone', async () => {
   const { page, complaints, close } = await visit(LAPTOP);
+  const acts = await countedActs(page);
   await page.goto(`${server.url}/studio/orders`);
   await page.locator('tbody a.record').first().waitFor();
   await page.keyboard.press('n');
@@ -327,10 +340,10 @@ test('an order of three lines is taken by SKU with the keyboard alone', async ()
     if (index < 2) await page.keyboard.press('Enter');
   }
   await page.getByRole('row', { name: /Summe/ }).getByText('3.703,50').waitFor();
-  await page.screenshot({ path: '/tmp/order.png' });
   expect(await violations(page)).toEqual([]);
   await page.keyboard.press('Control+s');
   const id = await savedRecord(page, 'orders');
+  await expectWithin('take an order of three lines by SKU', acts);
   const { lines, customer } = (await shop.ask('GET', `orders/${id}?include=lines,lines.product,customer`)).stored as {
     lines: { quantity: number; price: string; product: { sku: string } }[];
     customer: { name: string };
@@ -360,9 +373,86 @@ test('the palette finds by mail and SKU, counts what it does not show, and loses
   await page.getByRole('option', { name: '40 in Customers' }).waitFor();
   await input.fill('neu order');
   await page.getByRole('option', { name: 'Neu: Order', exact: true }).waitFor();
+  await input.fill('dunkel');
+  await page.getByRole('option', { name: 'Darstellung: Dunkel' }).waitFor();
   await input.fill('40 kunde');
   await page.getByRole('option', { name: /Kunde 40/ }).click();
   await page.waitForURL(/customers\/40$/);
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+test('my open orders are one click away, once the view has a name', async () => {
+  const { page, complaints, close } = await visit(LAPTOP);
+  const acts = await countedActs(page);
+  await page.goto(`${server.url}/studio/orders?state=open`);
+  await page.locator('tbody a.record').first().waitFor();
+  await button(page, 'Mehr').click();
+  await page.getByRole('menuitem', { name: 'Ansicht speichern …' }).click();
+  await page.getByRole('textbox', { name: 'Name der Ansicht' }).fill('Meine offenen');
+  await page.keyboard.press('Enter');
+  await page.getByRole('navigation').getByRole('link', { name: 'Meine offenen' }).waitFor();
+  await page.goto(`${server.url}/studio`);
+  await page.getByRole('navigation').getByRole('link', { name: 'Meine offenen' }).click();
+  await button(page, 'Filter State ist Open ändern').waitFor();
+  await expectWithin('open my open orders', acts);
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+test('a customer whom nobody knows yet is made from within an order', async () => {
+  const { page, complaints, close } = await visit(LAPTOP);
+  await page.goto(`${server.url}/studio/orders/new`);
+  await shop.input(page, 'Number *').fill('2026-2000');
+  const customer = page.getByRole('combobox', { name: 'Customer *' });
+  await customer.click();
+  await page.keyboard.type('Neumann');
+  await page.getByRole('option', { name: 'Nichts gefunden · Neu: Customer' }).waitFor();
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  const dialog = page.getByRole('dialog');
+  const name = dialog.getByRole('textbox', { name: 'Name *' });
+  await name.and(page.locator(':focus')).waitFor();
+  expect(await name.inputValue()).toBe('Neumann');
+  await page.keyboard.press('Control+s');
+  await dialog.getByText('fehlt').first().waitFor();
+  expect(await violations(page)).toEqual([]);
+  await dialog.getByRole('textbox', { name: 'Email *' }).fill('neumann@example.com');
+  await page.keyboard.press('Control+s');
+  await dialog.waitFor({ state: 'detached' });
+  expect([await customer.inputValue(), await shop.input(page, 'Number *').inputValue()]).toEqual([
+    'Neumann',
+    '2026-2000',
+  ]);
+  await page.keyboard.press('Control+s');
+  const id = await savedRecord(page, 'orders');
+  expect((await shop.ask('GET', `orders/${id}?include=customer`)).stored).toMatchObject({
+    customer: { name: 'Neumann', email: 'neumann@example.com' },
+  });
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+test('an order of two hundred lines opens with few inputs, and the others come when they are near', async () => {
+  const lines = Array.from({ length: 200 }, (_, position) => ({ position, price: '1.00', product: { id: 1 } }));
+  const order = { number: '2026-3000', total: '200.00', customer: { id: 1 }, lines };
+  const { stored } = await shop.ask('POST', 'orders', order);
+  const { page, complaints, close } = await visit(LAPTOP);
+  await page.goto(`${server.url}/studio/orders/${String(stored['id'])}/edit`);
+  const rows = page.locator('form tbody tr');
+  await rows.nth(199).waitFor();
+  const inputs = page.getByRole('textbox', { name: 'Price *' });
+  expect(await inputs.count()).toBeLessThan(40);
+  await rows.nth(199).scrollIntoViewIfNeeded();
+  await rows.nth(199).getByRole('textbox', { name: 'Price *' }).fill('2,50');
+  await page.getByRole('row', { name: /Summe/ }).getByText('201,50').waitFor();
+  await page.keyboard.press('Control+s');
+  await savedRecord(page, 'orders');
+  const { stored: saved } = await shop.ask('GET', `orders/${String(stored['id'])}?include=lines`);
+  expect((saved['lines'] as { price: string }[]).map(({ price }) => Number(price))).toEqual([
+    ...Array.from({ length: 199 }, () => 1),
+    2.5,
+  ]);
   expect(complaints).toEqual([]);
   await close();
 });

@@ -58,6 +58,17 @@ export function formsOf(server: Pick<TestServer, 'url'>, token: () => string | u
   };
 }
 
+/** Counts the clicks and keys of a page from its next load on. Texts that are filled in cost no keys. */
+export async function countedActs(
+  page: Page,
+): Promise<() => Promise<{ readonly clicks: number; readonly keys: number }>> {
+  await page.addInitScript(`
+    window.acts = { clicks: 0, keys: 0 };
+    addEventListener('pointerdown', () => (acts.clicks += 1), true);
+    addEventListener('keydown', ({ key }) => (acts.keys += ['Control', 'Shift'].includes(key) ? 0 : 1), true);`);
+  return () => page.evaluate('window.acts');
+}
+
 /** Waits until a record of the path was saved and is shown; its identifier. */
 export async function savedRecord(page: Page, path: string): Promise<string> {
   await page.waitForURL(new RegExp(`/${path}/\\d+$`));
