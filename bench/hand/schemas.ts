@@ -22,7 +22,7 @@ export const METHOD = {
   position: integer,
 };
 
-export const ZONE = { zone_id: integer, zone_name: text, is_default: boolean };
+const ZONE = { zone_id: integer, zone_name: text, is_default: boolean };
 
 export const IMAGE = {
   path: { ...text, maxLength: 512 },

@@ -16,7 +16,7 @@ import { PACKAGE_FOLDER } from '../process.ts';
 import { ASSETS, contentPolicy, HTML, html, layout, readOnly } from './page.ts';
 
 /** Written by deploy/studio.ts. */
-export const BUILT = join(PACKAGE_FOLDER, 'dist/studio');
+const BUILT = join(PACKAGE_FOLDER, 'dist/studio');
 
 const EXTENSIONS = { br: '.br', gzip: '.gz' } as const;
 const MEDIA_TYPES: Readonly<Record<string, string>> = {

@@ -122,7 +122,7 @@ export const encodedDefault = (field: Field, dialect: DialectName): SqlValue =>
   encode(field, dialect, field.default ?? null);
 
 /** Placeholder for the database's time in a stamp. */
-export const DATABASE_TIME = 'now';
+const DATABASE_TIME = 'now';
 
 /** SQL for the value that a statement writes to a column. `old`: the present value, so that a stamp never decreases. */
 export function writtenSql(field: Field | undefined, value: string, dialect: DialectName, old?: string): string {

@@ -28,7 +28,7 @@ interface GridProps {
   readonly sx?: SxProps<Theme>;
 }
 
-export const lastAmount = (heads: readonly { readonly isRight?: boolean }[]): number =>
+const lastAmount = (heads: readonly { readonly isRight?: boolean }[]): number =>
   heads.findLastIndex(({ isRight }) => isRight === true);
 
 export function Grid(props: GridProps) {

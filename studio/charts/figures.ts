@@ -30,8 +30,8 @@ export interface Slice {
 }
 
 export const MOST_CARDS = 4;
-export const MOST_SLICES = 6;
-export const MOST_MONTHS = 24;
+const MOST_SLICES = 6;
+const MOST_MONTHS = 24;
 
 const SUMMED: ReadonlySet<string> = new Set(['decimal', 'integer']);
 

@@ -36,7 +36,7 @@ function longName(name: string): string | undefined {
   return `_cnd[${first}]${rest === '' ? '[eq]' : rest}`;
 }
 
-export const whereInAddress = (where: string): readonly (readonly [string, string])[] =>
+const whereInAddress = (where: string): readonly (readonly [string, string])[] =>
   whereOf(where).flatMap(([parameter, value]) => {
     const name = shortName(parameter);
     return name === undefined ? [] : [[name, value] as const];

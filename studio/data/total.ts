@@ -14,7 +14,7 @@ export interface Total {
 const FEW = 10_000;
 
 /** Of a long list it may be an estimate, unless it has to be exact. Undefined where the service does not count. */
-export async function readTotal(
+async function readTotal(
   type: TypeInfo,
   where: Where,
   isExact: boolean,

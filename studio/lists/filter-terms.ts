@@ -101,7 +101,7 @@ interface Spoken {
 }
 
 /** A filter in words. */
-export function textOfNode(words: Words, node: FilterNode): string {
+function textOfNode(words: Words, node: FilterNode): string {
   const { say, model, type, nameOf } = words;
   if (node.kind === 'other') return node.parameters.map((pair) => pair.join('=')).join(', ');
   if (node.kind === 'group') return `${say(`group.${node.mode}`)} (${textOfNodes(words, node.items)})`;

@@ -52,5 +52,5 @@ export function Pager({ total, onCount }: PagerProps) {
   );
 }
 
-export const totalText = (say: Say, { count, isEstimate }: Total): string =>
+const totalText = (say: Say, { count, isEstimate }: Total): string =>
   say(isEstimate ? 'list.about' : 'list.total', { smart_count: count, formatted: numberText(count) });

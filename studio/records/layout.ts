@@ -24,7 +24,7 @@ const MOST_FIGURES = 3;
 const TIMES: ReadonlySet<string> = new Set(['date', 'timestamp']);
 
 /** Whether more is shown of a related record than its name. */
-export function hasInside(model: StudioModel, relation: RelationInfo, values: ValueObject): boolean {
+function hasInside(model: StudioModel, relation: RelationInfo, values: ValueObject): boolean {
   const value = values[relation.name];
   const type = typeNamed(model, relation.type);
   if (!isValueObject(value)) return false;

@@ -36,7 +36,7 @@ const cnd = (...steps: readonly string[]): string =>
 
 const search = (query: Query): string => (query.length === 0 ? '' : `?${query.join('&')}`);
 
-export const collectionPath = (type: RecordType, query: Query = []): string =>
+const collectionPath = (type: RecordType, query: Query = []): string =>
   `/api/${encodeURIComponent(type.path)}${search(query)}`;
 
 export const itemPath = (type: RecordType, id: Id, query: Query = []): string =>

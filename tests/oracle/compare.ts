@@ -29,7 +29,7 @@ export function shown(value: JsonValue | undefined): string {
   return text.length > SHOWN ? `${text.slice(0, SHOWN)}… (${text.length} characters)` : text;
 }
 
-export const difference = (place: string, expected: JsonValue | undefined, got: JsonValue | undefined): Difference => ({
+const difference = (place: string, expected: JsonValue | undefined, got: JsonValue | undefined): Difference => ({
   place,
   expected: shown(expected),
   got: shown(got),

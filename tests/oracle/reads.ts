@@ -185,7 +185,7 @@ function compareOrNull(field: Field, a: JsonValue, b: JsonValue): ValueOrder {
 }
 
 /** Where both may be the same. */
-export function certain({ order, isSure }: ValueOrder): number {
+function certain({ order, isSure }: ValueOrder): number {
   if (!isSure) throw new Unreachable('only the service knows which time is later');
   return order;
 }
@@ -270,7 +270,7 @@ function compares(
   return comparesAs(operator, compare(operands[0] ?? null));
 }
 
-export function compareFound(world: World, a: Found, b: Found): ValueOrder {
+function compareFound(world: World, a: Found, b: Found): ValueOrder {
   if (a.field && b.field) return compareOrNull(a.field, a.value, b.value);
   const [first, second] = [a, b].map((one) => (one.field ? undefined : one.id));
   if (first === undefined || second === undefined)

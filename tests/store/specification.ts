@@ -139,7 +139,7 @@ export const RESOURCES: Readonly<Record<string, Resource>> = {
 };
 
 /** Identifiers of the types that are only reached through others, where the name is not `id`. */
-export const RELATED_IDENTIFIERS: Readonly<Record<string, string>> = {
+const RELATED_IDENTIFIERS: Readonly<Record<string, string>> = {
   ShippingMethod: 'method_id',
   Zone: 'zone_id',
   Membership: 'membership_id',

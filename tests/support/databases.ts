@@ -18,7 +18,7 @@ export interface TestDatabase {
 
 export const POSTGRES_URL = process.env['TEST_POSTGRES_URL'] ?? '';
 /** Behind a pooler statements have no names. */
-export const isPooled = POSTGRES_URL.includes('prepared=off');
+const isPooled = POSTGRES_URL.includes('prepared=off');
 const DIRECT_URL = process.env['TEST_DIRECT_URL'] ?? POSTGRES_URL;
 
 export const databaseKind: DatabaseKind = POSTGRES_URL === '' ? 'sqlite' : 'postgres';

@@ -202,7 +202,7 @@ export const randomSchema: fc.Arbitrary<readonly Descriptor[]> = fc
   .map(([types, relations]) => assemble(types, relations));
 
 /** JSON is YAML. */
-export const yamlOf = (descriptor: Descriptor): string => JSON.stringify(descriptor as unknown as JsonValue, null, 1);
+const yamlOf = (descriptor: Descriptor): string => JSON.stringify(descriptor as unknown as JsonValue, null, 1);
 
 export function writeSchema(descriptors: readonly Descriptor[]): string {
   const directory = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'schema-'));

@@ -9,7 +9,7 @@ const whole = fc.oneof(
   fc.tuple(fc.constantFrom(...'123456789'), fc.option(digits(40))).map(([first, rest]) => first + (rest ?? '')),
 );
 
-export const rawNumber: fc.Arbitrary<string> = fc
+const rawNumber: fc.Arbitrary<string> = fc
   .tuple(
     fc.constantFrom('', '-'),
     whole,

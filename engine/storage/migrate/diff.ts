@@ -137,7 +137,7 @@ export const isLimiting = (type: RecordType, before: AppliedType, { unique, memb
     (column, at) => memberAt(type, column) ?? (before.fields[members[at] ?? '']?.default ?? null) !== null,
   );
 
-export const fieldBefore = ({ fields }: AppliedType, column: string): NamedField | undefined =>
+const fieldBefore = ({ fields }: AppliedType, column: string): NamedField | undefined =>
   named(fields).find((field) => field.column === column);
 
 export const partAt = ({ fields, hidden, references }: RecordType, column: string): Field | Reference | undefined =>
