@@ -211,11 +211,13 @@ class RoleBinding {
   #readEntry(type: RecordType, rule: Rule | false | undefined): Entry | undefined {
     if (rule === false || !this.#isReadable(type)) return undefined;
     const { at = '', members, openKeys = true } = rule ?? {};
+    const isPart = rule === undefined && ownersOf(type, this.#model).length === 1;
     const visible = (): readonly Filter[] | undefined => this.#visibleOf(wholeOfData(type, this.#model));
     return {
       at,
       members,
       openKeys,
+      isPart,
       to: undefined,
       set: {},
       get where() {

@@ -49,6 +49,8 @@ export interface Field extends Shape {
 /** A foreign key. */
 export interface Reference {
   readonly column: string;
+  /** For roles, the column without links to hidden records; joins need none, as they find no hidden record. */
+  readonly shown?: string;
   /** Column by the descriptor; the database may keep an earlier name. */
   readonly exportName: string;
   readonly target: RecordType;
@@ -99,6 +101,8 @@ export interface Relation {
   /** Target fields that the relation shows and accepts, besides the identifier. */
   readonly fields: readonly Field[];
   readonly shown: boolean;
+  /** For roles, the name of the owned records of visible owners, which need no condition of their own. */
+  readonly parts?: string;
   readonly link: Link;
 }
 

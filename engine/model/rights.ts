@@ -3,7 +3,15 @@ import { createHash } from 'node:crypto';
 import { labelPaths, type Operation } from '../descriptor/descriptor.ts';
 import type { JsonObject } from '../json/json.ts';
 import type { Filter } from './filters.ts';
-import { type Field, type Model, type RecordType, type Relation, uniqueIndexes, type UniqueMembers } from './model.ts';
+import {
+  type Field,
+  type Model,
+  type RecordType,
+  type Reference,
+  type Relation,
+  uniqueIndexes,
+  type UniqueMembers,
+} from './model.ts';
 import { revised } from './resolve.ts';
 
 /** Names of types; `all` includes types that are added later. */
@@ -27,6 +35,8 @@ export interface Entry {
   /** Names of the fields and relations; undefined for all. */
   readonly members: ReadonlySet<string> | undefined;
   readonly openKeys: boolean;
+  /** Whether records are visible exactly if their only owner is. */
+  readonly isPart?: boolean;
   /** Values that the client does not choose, as in bodies. */
   readonly set: JsonObject;
   /** File and line of the rule, for the log. */
@@ -118,6 +128,10 @@ export const seesAll = (rights: Rights, model: Model): boolean =>
     const { members, openKeys } = entryOf(rights, name, 'read') ?? WHOLE;
     return members === undefined && openKeys;
   });
+
+/** Names in the statements of roles, which no column or table can have. */
+export const maskedColumn = ({ column }: Pick<Reference, 'column'>): string => `${column}$`;
+export const partsOf = (table: string): string => `${table}$p`;
 
 /** The relations of a type that the client sees. */
 export function relationsFor(rights: Rights, { relations }: RecordType): ReadonlyMap<string, Relation> {
@@ -255,9 +269,13 @@ function seeType(
       });
   }
   for (const variant of type.variants.values()) revisions.set(variant, { fields: variant.fields.filter(isShown) });
+  if (rights.tables)
+    for (const reference of type.references) revisions.set(reference, { shown: maskedColumn(reference) });
   for (const relation of relations.values()) {
-    const { target, inverse, fields } = relation;
+    const { target, inverse, fields, owned } = relation;
+    const isPart = owned && rights.tables !== undefined && entryOf(rights, target.name, 'read')?.isPart === true;
     revisions.set(relation, {
+      ...(isPart ? { parts: partsOf(target.table) } : {}),
       nested: canWriteThrough(rights, relation) ? 'write' : 'link',
       inverse: inverse && canFollow(rights, inverse) ? inverse : undefined,
       fields: fields.filter(({ name }) => shows(rights, target, name)),

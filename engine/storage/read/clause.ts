@@ -7,7 +7,7 @@ import { createCache, memoized } from '../../memo.ts';
 import type { Filter } from '../../model/filters.ts';
 import { identifierSql } from '../../model/identifier.ts';
 import type { RecordType, Reference } from '../../model/model.ts';
-import { entryOf, type Rights, shows, type VisibleTable } from '../../model/rights.ts';
+import { entryOf, maskedColumn, partsOf, type Rights, shows, type VisibleTable } from '../../model/rights.ts';
 import { type Column, columnsOf } from '../columns.ts';
 import type { Dialect, RecordStatement, Statement } from '../dialect.ts';
 import type { OnRow, Reader, RecordReader, Row, Values } from '../driver.ts';
@@ -77,7 +77,9 @@ const withBefore = (before: Values, given: Values): Values => (before.length ===
 export const conditionsOn = (rights: Rights, { name }: RecordType): readonly Filter[] | undefined =>
   entryOf(rights, name, 'read')?.where;
 
+const NAMES = /`([^`]+)`|"([^"]+)"/g;
 const ROW = 'v$';
+const PARTS = partsOf('');
 
 class Clause {
   readonly #rights: Rights;
@@ -95,9 +97,11 @@ class Clause {
 
   before({ query, reads, isOfData = false }: RecordStatement) {
     const { quote, locks } = this.#dialect;
-    const shown = [...new Set(reads)].flatMap((name) => {
-      const table = this.#tables.get(name);
-      return table ? [`${quote(name)} as not materialized (${this.#visible(table, query, isOfData)})`] : [];
+    // Whatever the text names, lest a name that no list has stand for the whole table.
+    const named = new Set([...query.matchAll(NAMES)].map(([, ticked, quoted]) => ticked ?? quoted ?? ''));
+    const shown = [...named].flatMap((name) => {
+      const table = this.#tables.get(name) ?? this.#parts(name);
+      return table ? [`${quote(name)} as not materialized (${this.#visible(table, named, isOfData)})`] : [];
     });
     const stored = (name: string): string => (locks ? quote(name) : `main.${quote(name)}`);
     const whole = [...this.#data].map(
@@ -107,25 +111,40 @@ class Clause {
     const count = this.#values.length;
     // Numbered parameters follow those of the clause.
     const numbered = rest.replaceAll(/ \$(\d+)\b/g, (_, number) => ` $${Number(number) + count}`);
+    const bases = reads.map((name) => (name.endsWith(PARTS) ? name.slice(0, -PARTS.length) : name));
     const sql = `with ${[...whole, ...shown].join(', ')}${comma} ${numbered}`;
-    return { sql, reads: [...new Set([...reads, ...this.#data])], values: this.#values };
+    return { sql, reads: [...new Set([...bases, ...this.#data])], values: this.#values };
   }
 
-  #visible({ type, data }: VisibleTable, query: string, isOfData: boolean): string {
+  #parts(name: string): (VisibleTable & { readonly isOfOwner: true }) | undefined {
+    const table = name.endsWith(PARTS) ? this.#tables.get(name.slice(0, -PARTS.length)) : undefined;
+    return table && { ...table, isOfOwner: true };
+  }
+
+  #visible(
+    table: VisibleTable & { readonly isOfOwner?: boolean },
+    named: ReadonlySet<string>,
+    isOfData: boolean,
+  ): string {
+    const { type, data, isOfOwner = false } = table;
     const { quote } = this.#dialect;
     this.#data.add(type.table);
     if (isOfData) return `select * from ${quote(data.table)}`;
     const { identifier } = type;
-    const columns = columnsOf(type, this.#dialect.name).filter(({ name }) => query.includes(quote(name)));
-    const shown = columns.map((column, index) => this.#column(type, data, column, index));
+    const shown = columnsOf(type, this.#dialect.name).flatMap((column, index) => {
+      const names = [column.name, ...(column.reference ? [maskedColumn(column.reference)] : [])];
+      const read = names.filter((name) => named.has(name));
+      return read.map((name) => this.#column(type, data, { ...column, name }, index));
+    });
     const select = [`${ROW}.${quote(identifier.column)}`, ...shown].join(', ');
-    const { joins, condition } = this.#condition(data, conditionsOn(this.#rights, type), ROW);
+    const conditions = isOfOwner ? [] : conditionsOn(this.#rights, type);
+    const { joins, condition } = this.#condition(data, conditions, ROW);
     return `select ${select} from ${quote(data.table)} as ${ROW}${joins}${condition === '' ? '' : ` where ${condition}`}`;
   }
 
   #column(type: RecordType, data: RecordType, { name, field, folds, reference }: Column, index: number): string {
     const { quote } = this.#dialect;
-    const column = `${ROW}.${quote(name)}`;
+    const column = `${ROW}.${quote(reference?.column ?? name)}`;
     const hidden = `null as ${quote(name)}`;
     const stored = field ?? folds;
     if (stored) return type.fields.has(stored.name) && !shows(this.#rights, type, stored.name) ? hidden : column;
@@ -133,9 +152,9 @@ class Clause {
       const isOpen = entryOf(this.#rights, type.name, 'read')?.openKeys;
       return isOpen ? column : `cast('{}' as ${this.#dialect.openKeys}) as ${quote(name)}`;
     }
-    const target = data.references.find((one) => one.column === name)?.target ?? data;
+    const target = data.references.find((one) => one.column === reference.column)?.target ?? data;
     const conditions = this.#showsLink(type, reference) ? conditionsOn(this.#rights, target) : undefined;
-    if (conditions?.length === 0) return column;
+    if (conditions?.length === 0 || (conditions && name === reference.column)) return `${column} as ${quote(name)}`;
     if (conditions === undefined)
       return `cast(null as ${identifierSql(target.identifier, this.#dialect.name)}) as ${quote(name)}`;
     const alias = `l${index}$`;
@@ -159,7 +178,9 @@ class Clause {
   #condition(data: RecordType, conditions: readonly Filter[] | undefined, alias: string) {
     if (conditions === undefined) return { joins: '', condition: '1 = 0' };
     const source = createJoinedTables(data, this.#dialect, alias);
-    const { sql, values } = sqlOf(conditions, source, this.#dialect);
+    const { sql: written, values } = sqlOf(conditions, source, this.#dialect);
+    // For a bare parameter, SQLite may prepare the statement again each time that values are bound.
+    const sql = this.#dialect.plansSets ? written : written.replaceAll('?', '+?');
     for (const name of tablesOfPath(relationsIn(conditions))) this.#data.add(name.slice(0, -1));
     this.#values.push(...values);
     const joins = source.joins();

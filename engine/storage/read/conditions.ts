@@ -44,7 +44,8 @@ export function createJoinedTables(type: RecordType, dialect: Dialect, root = RO
   function path({ relations, type: target, field }: Path): PathSql {
     const last = relations.at(-1);
     // A link stored in the preceding row needs no join.
-    const column = field === undefined && last?.link.at === 'source' ? last.link.reference.column : undefined;
+    const { reference } = field === undefined && last?.link.at === 'source' ? last.link : { reference: undefined };
+    const column = reference?.shown ?? reference?.column;
     const alias = row(column === undefined ? relations : relations.slice(0, -1));
     const named = (name: string): string => `${alias}.${dialect.quote(name)}`;
     const stored = named(column ?? field?.column ?? target.identifier.column);

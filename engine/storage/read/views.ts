@@ -34,7 +34,8 @@ export function recordJson({ type, fields, relations, openKeys }: View, alias: s
     }),
     ...[...(links ?? [])].flatMap(([link, relation]) => {
       if (relation.link.at !== 'source') return [];
-      const json = relation.target.identifier.type.columns[dialect.name].json(column(relation.link.reference.column));
+      const { shown, column: linked } = relation.link.reference;
+      const json = relation.target.identifier.type.columns[dialect.name].json(column(shown ?? linked));
       return [[link, jsonOptional(json)] as const];
     }),
     ...relations.map(({ relation, view }) => {
@@ -53,8 +54,8 @@ export function recordJson({ type, fields, relations, openKeys }: View, alias: s
 const aliasOf = (relation: Relation, parent: string): string =>
   `${parent}_${[...relation.source.relations.keys()].indexOf(relation.name)}`;
 
-const tablesOf = ({ link, target }: Relation): readonly string[] =>
-  link.at === 'join' ? [link.table.name, target.table] : [target.table];
+const tablesOf = ({ link, target, parts }: Relation): readonly string[] =>
+  link.at === 'join' ? [link.table.name, target.table] : [parts ?? target.table];
 
 /** The tables that lead to the record at the end of a path. */
 export const tablesOfPath = (relations: readonly Relation[]): readonly string[] => relations.flatMap(tablesOf);
@@ -77,7 +78,7 @@ interface Link extends Joined {
 
 export function linkTo(relation: Relation, parent: string, child: string, { quote }: Dialect): Link {
   const { link, source, target } = relation;
-  const tables = [`${quote(target.table)} as ${child}`];
+  const tables = [`${quote(relation.parts ?? target.table)} as ${child}`];
   const childId = `${child}.${quote(target.identifier.column)}`;
   const parentId = `${parent}.${quote(source.identifier.column)}`;
   if (link.at === 'source')
