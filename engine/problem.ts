@@ -84,6 +84,7 @@ interface Extras {
   /** Overrides the default Retry-After. */
   readonly retryAfter?: number | undefined;
   readonly cause?: unknown;
+  readonly rules?: readonly string[];
 }
 
 const LONG_STEP = new RegExp(`[^/]{${MAX_ECHO + 1},}`, 'g');
@@ -104,8 +105,14 @@ export class Problem extends Error {
   readonly errors: readonly Fault[];
   readonly headers: Readonly<Record<string, string>>;
   readonly retryAfter: number | undefined;
+  /** File and line of the rules of roles that forbid it, for the log. */
+  readonly rules: readonly string[];
 
-  constructor(code: ProblemCode, detail: string, { errors = [], headers = {}, retryAfter, cause }: Extras = {}) {
+  constructor(
+    code: ProblemCode,
+    detail: string,
+    { errors = [], headers = {}, retryAfter, cause, rules = [] }: Extras = {},
+  ) {
     super(detail, { cause });
     const kind: ProblemKind = problemKinds[code];
     this.code = code;
@@ -113,14 +120,19 @@ export class Problem extends Error {
     this.retryAfter = retryAfter ?? kind.retryAfter;
     this.errors = errors.map(shortenedFault);
     this.headers = headers;
+    this.rules = rules;
   }
 }
 
 /** Makes a Problem with the message of the first fault and the number of the others. */
-export function faultyRequest(code: ProblemCode, faults: readonly Fault[]): Problem {
+export function faultyRequest(
+  code: ProblemCode,
+  faults: readonly Fault[],
+  extras: Omit<Extras, 'errors'> = {},
+): Problem {
   const [first] = faults;
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more)` : '';
-  return new Problem(code, `${first?.message ?? problemKinds[code].title}${more}`, { errors: faults });
+  return new Problem(code, `${first?.message ?? problemKinds[code].title}${more}`, { ...extras, errors: faults });
 }
 
 /** Calls `work`, and rewrites the faults of its Problem, also the first one in the message. */
@@ -129,11 +141,11 @@ export async function reworded<T>(work: () => T | Promise<T>, word: (fault: Faul
     return await work();
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    const { code, message, headers, cause, retryAfter } = error;
+    const { code, message, headers, cause, retryAfter, rules } = error;
     const errors = error.errors.map(word);
     const [before, after] = [error.errors[0], errors[0]];
     const detail = before && after ? message.replace(before.message, () => after.message) : message;
-    throw new Problem(code, detail, { errors, headers, cause, retryAfter });
+    throw new Problem(code, detail, { errors, headers, cause, retryAfter, rules });
   }
 }
 

@@ -19,7 +19,7 @@ import {
   SECTIONS,
   withIncluded,
 } from './roles.ts';
-import { membersOf, namesIn, ownersOf, type Rule, ruleOf, wholeOfData } from './rules.ts';
+import { membersOf, namesIn, ownersOf, ruleOf, wholeOfData } from './rules.ts';
 
 interface Checked extends LoadedRoles {
   readonly model: Model;
@@ -220,7 +220,6 @@ function* creationFaults(role: Role, type: RecordType, model: Model): Findings {
 function* unsupported(role: Role, type: RecordType, model: Model): Findings {
   const refuse = (what: string, path: YamlPath): Finding =>
     finding('not-supported' satisfies DiagnosticCode, path, `${what} is not supported yet`, 'key');
-  const ruleFor = (action: Action): Rule | undefined => ruleOf(role, type, model, action) || undefined;
   const pathOf = (action: Action): YamlPath => {
     const [written] = role.entriesOf(type, action);
     return written?.file === role.file ? written.path : ['role'];
@@ -233,19 +232,6 @@ function* unsupported(role: Role, type: RecordType, model: Model): Findings {
     });
     if (!isPlain)
       yield refuse(`a condition or scope on ${type.name}, which owns records of its own kind,`, pathOf('read'));
-  }
-  for (const action of ['create', 'update', 'delete'] as const) {
-    const rule = ruleFor(action);
-    if (!rule) continue;
-    const isPlain =
-      rule.where.length === 0 && !rule.to && !rule.members && Object.keys(rule.set).length === 0 && rule.openKeys;
-    if (!isPlain) yield refuse(`"${action}" of ${type.name} with conditions or fields`, pathOf(action));
-    const isRestricted = [...model.types.values()].some((one) => {
-      const read = ruleOf(role, one, model, 'read');
-      if (read === undefined) return ownersOf(one, model).every(({ isRequired }) => !isRequired);
-      return !read || read.where.length > 0 || read.members !== undefined;
-    });
-    if (isRestricted) yield refuse(`writing beside conditions and hidden fields under "read"`, pathOf(action));
   }
 }
 

@@ -4,7 +4,16 @@ import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import { createCache, memoized } from '../memo.ts';
 import { type Filter, prefixed } from '../model/filters.ts';
 import type { Model, RecordType, Relation } from '../model/model.ts';
-import { type Action, ACTIONS, type Entry, type Rights, seesAll, type TypeRights } from '../model/rights.ts';
+import {
+  type Action,
+  ACTIONS,
+  type Entry,
+  isWhole,
+  type Rights,
+  seesAll,
+  type TypeRights,
+  WHOLE,
+} from '../model/rights.ts';
 import {
   bindConditions,
   boundValue,
@@ -48,15 +57,17 @@ export function ruleOf(role: Role, type: RecordType, model: Model, action: Actio
   const conditions = (value: JsonValue = {}): readonly JsonObject[] =>
     [value, scope ?? {}].filter((one) => isObject(one)).filter((one) => Object.keys(one).length > 0);
   const [only, except = []] = [namesIn(entry['only']), namesIn(entry['except'])];
-  const all = only ?? (except.length > 0 ? membersOf(type) : undefined);
   const given = isObject(entry['set']) ? entry['set'] : {};
+  const set = action === 'create' ? { ...equalitiesIn(scope, type), ...given } : given;
+  const withheld = new Set([...except, ...Object.keys(set)]);
+  const all = only ?? (withheld.size > 0 ? membersOf(type) : undefined);
   return {
     at: placeOf(written),
     where: conditions(entry['where']),
     to: action === 'update' && isObject(entry['to']) ? conditions(entry['to']) : undefined,
-    members: all && new Set(all.filter((name) => !except.includes(name))),
+    members: all && new Set(all.filter((name) => !withheld.has(name))),
     openKeys: only === undefined,
-    set: action === 'create' ? { ...equalitiesIn(scope, type), ...given } : given,
+    set,
     isScoped: scope !== undefined || role.unscoped.has(type.name) || role.scopes.every((one) => !one.conditions),
   };
 }
@@ -91,6 +102,7 @@ interface OwnerLink {
   readonly relation: Relation;
   /** From the owner to its parts. */
   readonly parts: Relation;
+  readonly column: string;
   readonly isRequired: boolean;
 }
 
@@ -105,7 +117,7 @@ function ownerLink(parts: Relation): readonly OwnerLink[] {
   const { reference } = link;
   const undeclared = { name: `$${reference.column}`, source: target, target: source, toMany: false } as const;
   const relation = reference.relation ?? { ...parts, ...undeclared, link: { at: 'source', reference } };
-  return [{ relation, parts, isRequired: reference.required }];
+  return [{ relation, parts, column: reference.column, isRequired: reference.required }];
 }
 
 /** The links of a part to its owners. `type`: as in `model`. */
@@ -138,6 +150,7 @@ export function createBinder(role: Role, model: Model, onMissing: OnMissing): (c
     [...model.types.values()].map((type) => [type.table, { type, data: wholeOfData(type, model) }] as const),
   );
   let isPlain: boolean | undefined;
+  let isFree: boolean | undefined;
   return (claims) => {
     const now = new Date();
     const given = Object.fromEntries([...new Set(used)].map((name) => [name, claims[name] ?? null]));
@@ -145,13 +158,23 @@ export function createBinder(role: Role, model: Model, onMissing: OnMissing): (c
     const key = `${names} ${createHash('sha256').update(values).digest('base64url')} `;
     const bind = (): Rights => {
       const binding = new RoleBinding(rules, model, { claims, now }, onMissing);
-      const rights = { key, names, tables: undefined, types: binding.types() };
+      const types = binding.types();
+      const rights = { key, names, tables: undefined, checked: undefined, types };
       isPlain ??= seesAll(rights, model);
-      return Object.freeze(isPlain ? rights : { ...rights, tables });
+      isFree ??= isPlain && [...types.values()].every(isAllOrNothing);
+      return Object.freeze({ ...rights, tables: isPlain ? undefined : tables, checked: isFree ? undefined : tables });
     };
     return isTimed ? bind() : known(key, bind);
   };
 }
+
+/** Whether a role writes a type as tokens do. */
+function isAllOrNothing(rights: TypeRights): boolean {
+  const written = WRITING.map((action) => rights[action]);
+  return written.every(isWhole) || written.every((entry) => entry === undefined);
+}
+
+const WRITING = ['create', 'update', 'delete'] as const;
 
 type TypeRules = Readonly<Record<Action, Rule | false | undefined>>;
 type AllRules = ReadonlyMap<RecordType, TypeRules>;
@@ -187,9 +210,9 @@ class RoleBinding {
   }
 
   /** Evaluates conditions at their first use: most requests concern few types. */
-  #entry(type: RecordType, rule: Rule | false | undefined): Entry | undefined {
+  #entry(type: RecordType, rule: Rule | false | undefined, below: readonly RecordType[] = []): Entry | undefined {
     if (rule === false) return undefined;
-    if (rule === undefined) return this.#partEntry(type);
+    if (rule === undefined) return this.#partEntry(type, below);
     const { at, members, openKeys } = rule;
     const evaluate = memoized((one: Rule) => this.#evaluated(type, one));
     return {
@@ -234,14 +257,20 @@ class RoleBinding {
   }
 
   /** A part that the role does not name is written where its owner is. */
-  #partEntry(type: RecordType): Entry | undefined {
-    const isWritten = ownersOf(type, this.#model).some(({ parts }) =>
-      (['create', 'update'] as const).some((action) => {
-        const owner = this.#rules.get(parts.source)?.[action];
-        return owner !== undefined && owner !== false && (owner.members?.has(parts.name) ?? true);
+  #partEntry(type: RecordType, below: readonly RecordType[]): Entry | undefined {
+    if (below.includes(type)) return undefined;
+    const owners = ownersOf(type, this.#model).map(({ parts, column }) => {
+      return { type: parts.source, column, parts: parts.name };
+    });
+    const entries = owners.flatMap((owner) =>
+      (['create', 'update'] as const).map((action) => {
+        const entry = this.#entry(owner.type, this.#rules.get(owner.type)?.[action], [...below, type]);
+        return entry && (entry.members?.has(owner.parts) ?? true) ? entry : undefined;
       }),
     );
-    return isWritten ? { at: '', where: [], to: undefined, members: undefined, openKeys: true, set: {} } : undefined;
+    if (entries.every((entry) => entry === undefined)) return undefined;
+    const isFree = entries.every(isWhole);
+    return { ...WHOLE, owners: isFree ? undefined : owners };
   }
 
   #readRule({ name }: RecordType): Rule | undefined {
@@ -294,7 +323,7 @@ class RoleBinding {
     } catch (error) {
       if (!(error instanceof MissingClaim)) throw error;
       this.#onMissing(error.message, at);
-      return { where: undefined, to: undefined, set: {} };
+      return { where: undefined, to: undefined, set: Object.fromEntries(Object.keys(set).map((name) => [name, null])) };
     }
   }
 }

@@ -5,6 +5,7 @@ import type { Model, RecordType } from '../model/model.ts';
 import { Problem, StartError } from '../problem.ts';
 import { print } from '../process.ts';
 import { ConstraintError, type Driver, type Writer } from '../storage/driver.ts';
+import { createReads } from '../storage/read/reads.ts';
 import { unlinkWithin, byType, removeLevel } from '../storage/write/apply.ts';
 import { type Below, type Refusal, TOO_DEEP, walkCascade } from '../storage/write/cascade.ts';
 import { createSession, onlyReading, UNLIMITED_ROWS, type WriteSession } from '../storage/write/session.ts';
@@ -65,8 +66,9 @@ export async function deleteTree(
   const tables = createTables(dialect, () => model);
   const unlocked = createTables({ ...dialect, locks: false }, () => model);
   const stamp = createStamp(undefined, null);
+  const reads = createReads(driver);
   const sessionOf = (writer: Writer, using = tables): WriteSession =>
-    createSession({ writer, tables: using, driver, writeRows: undefined, isSearched: false }, { stamp });
+    createSession({ writer, reads, tables: using, driver, writeRows: undefined, isSearched: false }, { stamp });
   if ((await driver.get(tables.of(type).load, [identifier])) === undefined) return false;
   const root = { type, identifiers: [identifier], pointer: '' };
   const reading = sessionOf(onlyReading(driver), unlocked);

@@ -95,6 +95,7 @@ export function problemFor(error: unknown, requestId: string, log: Log): Problem
   if (error instanceof Problem) {
     if (error.code === 'missing-privilege' || error instanceof MissingObject)
       log.error({ requestId, err: error.cause }, error.message);
+    if (error.rules.length > 0) log.info({ requestId, rules: error.rules }, 'the rules of a role forbid this request');
     return error;
   }
   if (isTooLong(error)) return answerTooLong(error);

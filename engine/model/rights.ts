@@ -26,6 +26,14 @@ export interface Granted {
 export const ACTIONS = ['read', 'create', 'update', 'delete'] as const;
 export type Action = (typeof ACTIONS)[number];
 
+/** A link from parts to the records that own them. */
+export interface Owner {
+  readonly type: RecordType;
+  readonly column: string;
+  /** The name of the relation to the parts. */
+  readonly parts: string;
+}
+
 /** What an entry of a role allows, for the claims of one identity. */
 export interface Entry {
   /** Records must meet all of these. undefined: a claim is missing, so that the entry allows nothing. */
@@ -39,11 +47,13 @@ export interface Entry {
   readonly isPart?: boolean;
   /** Values that the client does not choose, as in bodies. */
   readonly set: JsonObject;
+  /** Of a part that the role does not name: it is written where its owner may be updated, or is created. */
+  readonly owners?: readonly Owner[] | undefined;
   /** File and line of the rule, for the log. */
   readonly at: string;
 }
 
-const WHOLE: Entry = Object.freeze({
+export const WHOLE: Entry = Object.freeze({
   where: [],
   to: undefined,
   members: undefined,
@@ -66,11 +76,19 @@ export interface Rights {
   readonly names: string;
   /** The tables of a role, by name: `data` is the type in conditions, which see all data. undefined for tokens. */
   readonly tables: ReadonlyMap<string, VisibleTable> | undefined;
+  /** The tables of a role whose writes must be checked record by record. */
+  readonly checked: ReadonlyMap<string, VisibleTable> | undefined;
   /** The types of which the client knows, by name. */
   readonly types: ReadonlyMap<string, TypeRights>;
 }
 
-export const ALL_RIGHTS: Rights = Object.freeze({ key: '', names: '', tables: undefined, types: new Map() });
+export const ALL_RIGHTS: Rights = Object.freeze({
+  key: '',
+  names: '',
+  tables: undefined,
+  checked: undefined,
+  types: new Map(),
+});
 
 export const entryOf = ({ key, types }: Rights, typeName: string, action: Action): Entry | undefined =>
   key === '' ? WHOLE : types.get(typeName)?.[action];
@@ -90,9 +108,30 @@ export const can = (rights: Rights, type: RecordType, operation: Operation): boo
 const isAmong = (entry: Entry | undefined, name: string): boolean =>
   entry !== undefined && (entry.members?.has(name) ?? true);
 
+/** Whether answers may name records of the type that the client did not ask for. */
+export const namesRecords = (rights: Rights, { name }: RecordType): boolean =>
+  entryOf(rights, name, 'read')?.where?.length === 0;
+
+/** Whether the entry allows every value of every record. */
+export const isWhole = (entry: Entry | undefined): boolean =>
+  entry?.where?.length === 0 &&
+  entry.to === undefined &&
+  entry.members === undefined &&
+  entry.openKeys &&
+  entry.owners === undefined &&
+  Object.keys(entry.set).length === 0;
+
 /** Whether the client sees this field or relation of the type, or may send it. */
 export const shows = (rights: Rights, { name: type }: RecordType, name: string): boolean =>
   isAmong(entryOf(rights, type, 'read'), name);
+
+/** Whether the client sees the link, which belongs to the relation of this type, else to that of the other. */
+export function showsLink(rights: Rights, type: RecordType, reference: Reference): boolean {
+  const { relation, target } = reference;
+  if (relation) return shows(rights, type, relation.name);
+  const other = [...target.relations.values()].find(({ link }) => link.at === 'target' && link.reference === reference);
+  return other !== undefined && shows(rights, target, other.name);
+}
 
 export const takes = (rights: Rights, { name: type }: RecordType, action: 'create' | 'update', name: string): boolean =>
   isAmong(entryOf(rights, type, action), name);
@@ -139,8 +178,10 @@ export function relationsFor(rights: Rights, { relations }: RecordType): Readonl
   return new Map([...relations].filter(([, relation]) => canFollow(rights, relation)));
 }
 
-const isKnown = (rights: Rights, type: RecordType, name: string): boolean =>
-  shows(rights, type, name) || takesSome(rights, type, name);
+const isKnown = (rights: Rights, type: RecordType, name: string): boolean => {
+  const { readOnly = false, generated } = type.fields.get(name) ?? {};
+  return shows(rights, type, name) || (!readOnly && generated === undefined && takesSome(rights, type, name));
+};
 
 /** The fields and relations that bodies of the client may have; others are unknown to it. */
 export function fieldsOf(rights: Rights, type: RecordType): ReadonlyMap<string, Field> {
@@ -171,6 +212,10 @@ export function namedUniques(type: RecordType, rights = ALL_RIGHTS): readonly Un
 export const canWriteThrough = (rights: Rights, { nested, owned, target }: Relation): boolean =>
   nested === 'write' && (owned || can(rights, target, 'update'));
 
+/** Whether bodies can create the related record. */
+export const canCreateThrough = (rights: Rights, { nested, owned, target }: Relation): boolean =>
+  nested === 'write' && (owned || can(rights, target, 'create') || can(rights, target, 'update'));
+
 /** Whether bodies can set the link: if stored in the related record, that is a write to it. */
 export const canSet = (rights: Rights, { owned, link, target }: Relation): boolean =>
   owned || link.at !== 'target' || can(rights, target, 'update');
@@ -186,7 +231,7 @@ export function rightsOf(model: Model, { read, write }: Granted): Rights {
     return { read: WHOLE, ...changes };
   };
   const types = new Map([...readable].map((name) => [name, rightsTo(name)]));
-  return { key, names: key, tables: undefined, types };
+  return { key, names: key, tables: undefined, checked: undefined, types };
 }
 
 /** A renamed type keeps the rights of its former name. */

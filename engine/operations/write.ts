@@ -2,9 +2,17 @@
 import { inDocumentOrder } from '../json/fault-order.ts';
 import { escapeStep, isObject, type JsonObject, unescapedSteps } from '../json/json.ts';
 import { expectedOf } from '../model/identifier.ts';
-import { documentOf, identifierIn, ITEM_TAG, type RecordType, type UniqueMembers } from '../model/model.ts';
+import {
+  documentOf,
+  identifierIn,
+  ITEM_TAG,
+  type RecordType,
+  type UniqueMembers,
+  type Variant,
+} from '../model/model.ts';
 import { type Fault, faultyRequest } from '../problem.ts';
-import type { DeleteQuery, UpsertQuery, WriteQuery } from '../query/list-query.ts';
+import { entryOf } from '../model/rights.ts';
+import type { DeleteQuery, UpsertQuery, View, WriteQuery } from '../query/list-query.ts';
 import { ON } from '../query/resolve.ts';
 import type { DoneOnce, Retried, WriteItem, WriteRequest, WrittenRecords } from '../storage/store.ts';
 import type { Validator } from '../validation/compile.ts';
@@ -15,7 +23,7 @@ import * as conditions from './operation.ts';
 
 /** Runs the write, only once per idempotency key; dry runs and faulty bodies ignore the key. */
 async function done<R extends Pick<WriteRequest, 'dryRun'> & Partial<Pick<WriteRequest, 'faults'>>, W>(
-  { type }: OperationContext,
+  context: OperationContext,
   args: WriteArguments<unknown>,
   request: R,
   write: (request: R) => Promise<W>,
@@ -24,24 +32,26 @@ async function done<R extends Pick<WriteRequest, 'dryRun'> & Partial<Pick<WriteR
 ): Promise<WriteResult> {
   const { dryRun = false, faults = [] } = request;
   if (args.once === undefined || dryRun || faults.length > 0) return answer(await write(request));
-  return writeOnce(request, args.once, answer, (retried) => resultOf(type, args, retried));
+  return writeOnce(request, args.once, answer, (retried) => resultOf(context, args, retried));
 }
 
 function recordsResult(
-  type: RecordType,
+  context: OperationContext,
   args: WriteArguments<unknown>,
   { records, effects }: WrittenRecords,
   isNew: boolean,
 ): WriteResult {
-  const status = isNew ? 201 : args.minimal ? 204 : 200;
   const identifiers = records.map(({ identifier }) => identifier);
-  const bodies = records.map(({ body }) => body);
-  return { ...resultOf(type, args, { status, identifiers, bodies }), effects };
+  // The client may not read a record without a body.
+  const bodies = records.flatMap(({ body }) => (body === '' ? [] : body));
+  const isUnread = records.length > 0 && bodies.length === 0;
+  const status = isNew ? 201 : args.minimal || isUnread ? 204 : 200;
+  return { ...resultOf(context, args, { status, identifiers, bodies }), effects };
 }
 
 /** `bodies`: the records that still exist, as they are now, even for a retry. */
 function resultOf(
-  type: RecordType,
+  { type, rights }: OperationContext,
   { minimal, body: { isArray } }: WriteArguments<unknown>,
   { status, identifiers, bodies }: Retried,
 ): WriteResult {
@@ -51,7 +61,7 @@ function resultOf(
     status: status as WriteResult['status'],
     json: minimal || status === 204 ? undefined : json,
     tag: isArray || json === undefined ? undefined : conditions.tagOf(type, json),
-    created: isArray || status !== 201 ? undefined : identifiers[0],
+    created: isArray || status !== 201 || (isGone && rights.tables) ? undefined : identifiers[0],
   };
 }
 
@@ -82,6 +92,9 @@ function faultsIn(
 const asksStored = ({ checks, fields, relations }: RecordType, body: JsonObject): boolean =>
   checks.length > 0 || Object.keys(body).some((key) => relations.has(key) || fields.get(key)?.readOnly === true);
 
+/** With the fields that a role may send and not read. */
+const wholeOfVariant = ({ variants }: RecordType, { variant }: View): Variant => variants.get(variant.name) ?? variant;
+
 /** Creates or updates the records of a body. `known`: the faults of their identifiers and tags. */
 async function writeItems(
   context: OperationContext,
@@ -93,10 +106,13 @@ async function writeItems(
 ): Promise<WriteResult> {
   const { type, store, validators, author, rights } = context;
   const { query, body, caller, minimal } = args;
-  const faults = faultsIn(context, validators[verb](query.view.variant), items, [...body.faults, ...known]);
+  const faults = faultsIn(context, validators[verb](wholeOfVariant(type, query.view)), items, [
+    ...body.faults,
+    ...known,
+  ]);
   const unread = body.isArray && minimal;
   const request = { type, items, raw: body.raw, faults, ...query, ...how, unread, author, rights, caller };
-  const answer = (written: WrittenRecords): WriteResult => recordsResult(type, args, written, verb === 'create');
+  const answer = (written: WrittenRecords): WriteResult => recordsResult(context, args, written, verb === 'create');
   return done(context, args, request, store[verb], store.once[verb], answer);
 }
 
@@ -192,10 +208,12 @@ export const upsert: WriteOperation<UpsertQuery> = async (context, args) => {
   const { records, raw, isArray, faults } = args.body;
   const mode = type.preconditions;
   if (isArray) conditions.refusePreconditions(preconditions, mode, OWN_TAGS);
-  const validate = validators.upsert(query.view.variant);
+  const validate = validators.upsert(wholeOfVariant(type, query.view));
   const unknown = records.map((record) => ({ ...record, identifier: undefined }));
   const { faults: all, isHidden } = validated(context, validate, unknown, faults);
-  const keyFaults = keyFaultsIn(type, all, query.unique, unknown, faults);
+  const { set = {} } = entryOf(rights, type.name, 'create') ?? {};
+  const keyed = unknown.map((item) => ({ ...item, body: { ...set, ...item.body } }));
+  const keyFaults = keyFaultsIn(type, all, query.unique, keyed, faults);
   const shared = { type, raw, ...query, author, rights, caller };
   // Such values match no record: checks the body like that of a create, to report all of its faults.
   if (keyFaults.length > 0 && !isArray && !isHidden && faults.length === 0) {
@@ -207,8 +225,9 @@ export const upsert: WriteOperation<UpsertQuery> = async (context, args) => {
   const soleTag = isArray ? undefined : conditions.preconditionOf(preconditions, mode);
   const request = {
     ...shared,
-    items: records.map((record) => ({
+    items: records.map((record, index) => ({
       body: record.body,
+      key: keyed[index]?.body ?? record.body,
       pointer: record.pointer,
       precondition: isArray ? conditions.preconditionOfItem(record, mode) : soleTag,
       absent: () => {
@@ -222,7 +241,7 @@ export const upsert: WriteOperation<UpsertQuery> = async (context, args) => {
     unread: isArray && minimal,
   };
   const answer = (written: WrittenRecords & { readonly made: number }): WriteResult =>
-    recordsResult(type, args, written, !isArray && written.made > 0);
+    recordsResult(context, args, written, !isArray && written.made > 0);
   return done(context, args, request, store.upsert, store.once.upsert, answer);
 };
 

@@ -1,7 +1,7 @@
 /** The interface of storage: returns records as JSON, takes validated bodies. No SQL above, no HTTP below. */
 import type { CountMode } from '../descriptor/descriptor.ts';
 import type { Caller } from '../edge/caller.ts';
-import type { JsonValue } from '../json/json.ts';
+import type { JsonObject, JsonValue } from '../json/json.ts';
 import type { RawValues } from '../json/tokenizer.ts';
 import type { Identifier } from '../model/identifier.ts';
 import type { BodyRecord, RecordType, UniqueMembers } from '../model/model.ts';
@@ -97,6 +97,8 @@ export interface DeletedRecords extends Outcome {
 /** A record identified by unique values in its body, which are present, well-formed and not null. */
 export interface UpsertItem extends Pick<BodyRecord, 'body' | 'pointer'> {
   readonly precondition?: Precondition | undefined;
+  /** The body with the values that the client's role sets. */
+  readonly key?: JsonObject;
   /** Throws a Problem if the client expects an existing record. */
   readonly absent: () => void;
 }

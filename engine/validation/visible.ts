@@ -11,8 +11,9 @@ import {
   type Relation,
 } from '../model/model.ts';
 import {
+  canCreateThrough,
   canSet,
-  canWriteThrough,
+  entryOf,
   fieldsOf,
   hiddenRequirement,
   relationsIn,
@@ -28,6 +29,8 @@ interface Findings {
   readonly rights: Rights;
   readonly forbidden: Fault[];
   readonly unknown: Fault[];
+  /** Whether the body to validate is not the one that was sent. */
+  isOther: boolean;
   readonly linkOnly: Map<string, Fault>;
   /** Allowed names of each object, by pointer. */
   readonly names: Map<string, () => readonly string[]>;
@@ -41,14 +44,16 @@ export function validatedFor<R extends BodyRecord>(
   records: readonly R[],
   known: readonly Fault[] = [],
 ): { readonly faults: readonly Fault[]; readonly isHidden: boolean } {
-  const found: Findings = { rights, forbidden: [], unknown: [], linkOnly: new Map(), names: new Map() };
+  const found: Findings = { rights, forbidden: [], unknown: [], isOther: false, linkOnly: new Map(), names: new Map() };
   const visible = records.map((record) => ({
     ...record,
-    body: visiblePart(found, type, [...type.fields.values()], record.body, record.pointer),
+    body: visiblePart(found, type, [...type.fields.values()], record, record.identifier === undefined),
   }));
   if (found.forbidden.length > 0) throw faultyRequest('forbidden', found.forbidden);
   const isHidden = found.unknown.length > 0;
-  const faults = validate(isHidden ? visible : records, known).flatMap((fault) => inVisibleWords(fault, found));
+  const faults = validate(isHidden || found.isOther ? visible : records, known).flatMap((fault) =>
+    inVisibleWords(fault, found),
+  );
   const own = [...found.unknown, ...found.linkOnly.values()];
   return { faults: own.length === 0 ? faults : inDocumentOrder([...faults, ...own], documentOf(records)), isHidden };
 }
@@ -65,8 +70,19 @@ function inVisibleWords(fault: Fault, { linkOnly, names }: Findings): readonly F
   return [unknownKey(fault.pointer, key, didYouMean(key, known()))];
 }
 
-/** The body without relations that the client may not see. */
-function visiblePart(found: Findings, type: RecordType, fields: readonly Field[], body: JsonObject, pointer: string) {
+/** The body without what the client may not see, and with what its role sets. */
+function visiblePart(
+  found: Findings,
+  type: RecordType,
+  fields: readonly Field[],
+  { body, pointer }: Pick<BodyRecord, 'body' | 'pointer'>,
+  isNew: boolean,
+): JsonObject {
+  const entry = isNew ? entryOf(found.rights, type.name, 'create') : undefined;
+  if (entry && entry.where === undefined) {
+    const message = `You may not create records of ${type.name}`;
+    found.forbidden.push({ pointer, code: 'forbidden', message });
+  }
   const relations = relationsIn(found.rights, type);
   const ownFields = fieldsOf(found.rights, type);
   const known = (): readonly string[] => [
@@ -84,12 +100,18 @@ function visiblePart(found: Findings, type: RecordType, fields: readonly Field[]
     if (value === undefined) return [];
     const at = `${pointer}/${escapeStep(key)}`;
     const relation = relations.get(key);
+    // Shown in place of a link to a hidden record: storage knows.
+    if (value === null && relation?.required && !isNew && found.rights.tables) {
+      found.isOther = true;
+      return [];
+    }
     if (relation === undefined) {
       if (ownFields.has(key) || isFree(key)) return [[key, value]];
       found.unknown.push(unknownKey(at, key, didYouMean(key, known())));
       return [];
     }
-    if (!canSet(found.rights, relation)) {
+    // What a role sends counts only where it differs from what is stored.
+    if (!found.rights.checked && !canSet(found.rights, relation)) {
       const message = `"${key}" is stored in records of ${relation.target.name}, which you may only read; leave it out`;
       found.forbidden.push({ pointer: at, code: 'forbidden', message });
     }
@@ -100,7 +122,9 @@ function visiblePart(found: Findings, type: RecordType, fields: readonly Field[]
       : one(value, at);
     return [[key, part]];
   });
-  return Object.fromEntries(members);
+  const given = Object.entries(entry?.set ?? {}).filter(([name]) => !Object.hasOwn(body, name));
+  if (given.length > 0) found.isOther = true;
+  return Object.fromEntries([...members, ...given]);
 }
 
 function visibleRecord(found: Findings, relation: Relation, body: JsonObject, pointer: string): JsonObject {
@@ -109,7 +133,7 @@ function visibleRecord(found: Findings, relation: Relation, body: JsonObject, po
   const { name } = target.identifier;
   // Only the database knows whether an owned to-one child exists.
   const isNew = identifierIn(body, target) === undefined && (toMany || !owned);
-  if (isNew && nested === 'write' && !canWriteThrough(rights, relation)) {
+  if (isNew && nested === 'write' && !canCreateThrough(rights, relation)) {
     const at = `${pointer}/${escapeStep(name)}`;
     const [code, message] =
       body[name] === undefined
@@ -121,5 +145,5 @@ function visibleRecord(found: Findings, relation: Relation, body: JsonObject, po
     found.forbidden.push({ pointer, code: 'forbidden', message });
     return body;
   }
-  return visiblePart(found, target, relation.fields, body, pointer);
+  return visiblePart(found, target, relation.fields, { body, pointer }, isNew);
 }

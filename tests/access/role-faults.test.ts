@@ -47,7 +47,6 @@ test.each([
   ['role: a\ninclude: [bb]', '2:11 unknown-role there is no role "bb"'],
   ['role: a\ncreate: { Order: { only: [note] } }', '2:11 create-without-required a new Order needs "number"'],
   ['role: a\ncreate: { Order: { set: { state: opened } } }', '2:34 bad-set'],
-  ['role: a\nupdate: { Order: { where: { state: open } } }', '2:11 not-supported'],
   ['role: a\nread: { Order: { where: { state: [open] } } }', '2:34 bad-condition "state" needs a value; for one of'],
 ])('%s', (text, expected) => {
   expect(faultsOf(text)).toContainEqual(expect.stringContaining(expected));

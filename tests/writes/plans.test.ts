@@ -6,6 +6,8 @@ import type { Model, RecordType } from '../../engine/model/model.ts';
 import { Problem } from '../../engine/problem.ts';
 import type { Driver } from '../../engine/storage/driver.ts';
 import { databaseAt } from '../../engine/storage/open.ts';
+import { createReads } from '../../engine/storage/read/reads.ts';
+import { ALL_ALLOWED } from '../../engine/storage/write/allowed.ts';
 import { lockNamed } from '../../engine/storage/write/locks.ts';
 import { planDeletion, planWrite } from '../../engine/storage/write/plan.ts';
 import { resolveBody } from '../../engine/storage/write/resolve.ts';
@@ -235,16 +237,29 @@ async function planned(path: string, body: unknown): Promise<string> {
     driver.read(async (reader) => {
       const writer = onlyReading(reader);
       const stamp = createStamp(CLOCK, null);
-      const transaction = { writer, tables, driver, writeRows: undefined, isSearched: false };
+      const transaction = {
+        writer,
+        reads: createReads(driver),
+        tables,
+        driver,
+        writeRows: undefined,
+        isSearched: false,
+      };
       const session = createSession(transaction, { stamp, items });
       if (isDeleted !== undefined) {
         const deletion = { type, identifiers: [Number(id)], pointer: '' };
-        const { plan } = await planDeletion(session, deletion, 1000, () => new Problem('too-many-rows', ''));
+        const { plan } = await planDeletion(
+          session,
+          ALL_ALLOWED,
+          deletion,
+          1000,
+          () => new Problem('too-many-rows', ''),
+        );
         return printPlan(plan);
       }
       await lockNamed(session, type, items);
       const roots = await resolveBody(session, type);
-      return printPlan(await planWrite(session, roots));
+      return printPlan(await planWrite(session, ALL_ALLOWED, roots));
     }, NO_CLIENT);
   return work().catch((error: unknown) => {
     if (error instanceof Problem) return `refused: ${error.message}`;

@@ -6,8 +6,16 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import { createCache, memoized } from '../../memo.ts';
 import type { Filter } from '../../model/filters.ts';
 import { identifierSql } from '../../model/identifier.ts';
-import type { RecordType, Reference } from '../../model/model.ts';
-import { entryOf, maskedColumn, partsOf, type Rights, shows, type VisibleTable } from '../../model/rights.ts';
+import type { RecordType } from '../../model/model.ts';
+import {
+  entryOf,
+  maskedColumn,
+  partsOf,
+  type Rights,
+  shows,
+  showsLink,
+  type VisibleTable,
+} from '../../model/rights.ts';
 import { type Column, columnsOf } from '../columns.ts';
 import type { Dialect, RecordStatement, Statement } from '../dialect.ts';
 import type { OnRow, Reader, RecordReader, Row, Values } from '../driver.ts';
@@ -35,7 +43,13 @@ export function createVisible(dialect: Dialect) {
       return { statement: statements(sql, () => ({ sql, reads })), values };
     });
   });
+  const meeting = memoized((conditions: readonly Filter[], table: VisibleTable, rights: Rights): Bound => {
+    const { sql, reads, values } = new Clause(rights, new Map(), dialect).meeting(table, conditions);
+    return { statement: statements(sql, () => ({ sql, reads })), values };
+  });
   return {
+    /** Finds those of the given records that meet conditions of the role. Bound: JSON array of identifiers. */
+    meeting,
     bind: (rights: Rights, statement: RecordStatement): Bound => boundTo(rights)(statement),
     to: (rights: Rights, reader: Reader): RecordReader => new VisibleReader(boundTo(rights), reader),
   };
@@ -96,24 +110,37 @@ class Clause {
   }
 
   before({ query, reads, isOfData = false }: RecordStatement) {
-    const { quote, locks } = this.#dialect;
+    const { quote } = this.#dialect;
     // Whatever the text names, lest a name that no list has stand for the whole table.
     const named = new Set([...query.matchAll(NAMES)].map(([, ticked, quoted]) => ticked ?? quoted ?? ''));
     const shown = [...named].flatMap((name) => {
       const table = this.#tables.get(name) ?? this.#parts(name);
       return table ? [`${quote(name)} as not materialized (${this.#visible(table, named, isOfData)})`] : [];
     });
-    const stored = (name: string): string => (locks ? quote(name) : `main.${quote(name)}`);
-    const whole = [...this.#data].map(
-      (name) => `${quote(`${name}$`)} as not materialized (select * from ${stored(name)})`,
-    );
     const [comma, rest] = query.startsWith('with ') ? [',', query.slice('with '.length)] : ['', query];
     const count = this.#values.length;
     // Numbered parameters follow those of the clause.
     const numbered = rest.replaceAll(/ \$(\d+)\b/g, (_, number) => ` $${Number(number) + count}`);
     const bases = reads.map((name) => (name.endsWith(PARTS) ? name.slice(0, -PARTS.length) : name));
-    const sql = `with ${[...whole, ...shown].join(', ')}${comma} ${numbered}`;
+    const sql = `with ${[...this.#whole(), ...shown].join(', ')}${comma} ${numbered}`;
     return { sql, reads: [...new Set([...bases, ...this.#data])], values: this.#values };
+  }
+
+  meeting({ type, data }: VisibleTable, conditions: readonly Filter[]) {
+    const { quote, name, oneOf } = this.#dialect;
+    this.#data.add(type.table);
+    const { joins, condition } = this.#condition(data, conditions, ROW);
+    const identifier = `${ROW}.${quote(data.identifier.column)}`;
+    const among = oneOf(identifier, identifierSql(data.identifier, name));
+    const from = `${quote(data.table)} as ${ROW}${joins}`;
+    const sql = `with ${this.#whole().join(', ')} select ${identifier} from ${from} where ${condition} and ${among}`;
+    return { sql, reads: [...this.#data], values: this.#values };
+  }
+
+  #whole(): readonly string[] {
+    const { quote, locks } = this.#dialect;
+    const stored = (name: string): string => (locks ? quote(name) : `main.${quote(name)}`);
+    return [...this.#data].map((name) => `${quote(`${name}$`)} as not materialized (select * from ${stored(name)})`);
   }
 
   #parts(name: string): (VisibleTable & { readonly isOfOwner: true }) | undefined {
@@ -153,7 +180,7 @@ class Clause {
       return isOpen ? column : `cast('{}' as ${this.#dialect.openKeys}) as ${quote(name)}`;
     }
     const target = data.references.find((one) => one.column === reference.column)?.target ?? data;
-    const conditions = this.#showsLink(type, reference) ? conditionsOn(this.#rights, target) : undefined;
+    const conditions = showsLink(this.#rights, type, reference) ? conditionsOn(this.#rights, target) : undefined;
     if (conditions?.length === 0 || (conditions && name === reference.column)) return `${column} as ${quote(name)}`;
     if (conditions === undefined)
       return `cast(null as ${identifierSql(target.identifier, this.#dialect.name)}) as ${quote(name)}`;
@@ -163,16 +190,6 @@ class Clause {
     this.#data.add(target.table.slice(0, -1));
     const found = `select 1 from ${quote(target.table)} as ${alias}${joins} where ${linked} and ${condition}`;
     return `case when exists (${found}) then ${column} end as ${quote(name)}`;
-  }
-
-  /** A link belongs to the relation of this type, else to that of the other. */
-  #showsLink(type: RecordType, reference: Reference): boolean {
-    const { relation, target } = reference;
-    if (relation) return shows(this.#rights, type, relation.name);
-    const other = [...target.relations.values()].find(
-      ({ link }) => link.at === 'target' && link.reference === reference,
-    );
-    return other !== undefined && shows(this.#rights, target, other.name);
   }
 
   #condition(data: RecordType, conditions: readonly Filter[] | undefined, alias: string) {

@@ -1,6 +1,7 @@
 /** Reads records: each read returns JSON that the database builds from one snapshot. */
 import type { CountMode } from '../../descriptor/descriptor.ts';
 import { type Identifier, identifierSql } from '../../model/identifier.ts';
+import type { RecordType } from '../../model/model.ts';
 import type { Rights } from '../../model/rights.ts';
 import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
@@ -46,6 +47,14 @@ export interface Reads extends Pick<Store, 'get' | 'page' | 'stream' | 'summary'
   record(reader: Reader, view: View, identifier: Identifier, caller?: Caller): Promise<string | undefined>;
   /** Problem: `record-not-found`. */
   records(reader: Reader, view: View, identifiers: readonly Identifier[], caller?: Caller): Promise<readonly string[]>;
+  /** Which of the records meet conditions of a role; none do if these are undefined. */
+  meeting(
+    reader: Reader,
+    rights: Rights,
+    type: RecordType,
+    conditions: readonly Filter[] | undefined,
+    identifiers: readonly Identifier[],
+  ): Promise<ReadonlySet<Identifier>>;
   readonly shown: ReturnType<typeof createFindViewRows>;
   found(query: ListQuery, caller?: Caller): Promise<readonly Identifier[]>;
   among(reader: Reader, query: ListQuery, identifiers: readonly Identifier[]): Promise<readonly Identifier[]>;
@@ -352,6 +361,13 @@ export function createReads(driver: Driver): Reads {
           limit: some.length,
         }),
       ),
+    meeting: async (reader, rights, type, conditions, some) => {
+      const table = rights.checked?.get(type.table);
+      if (conditions?.length === 0 || table === undefined) return new Set(some);
+      if (conditions === undefined || some.length === 0) return new Set();
+      const { statement, values } = visible.meeting(conditions, table, rights);
+      return new Set((await reader.column(statement, [...values, JSON.stringify(some)])) as readonly Identifier[]);
+    },
     shown: createFindViewRows(driver.dialect, visible.to),
     summary: async (query, count, caller = NO_CLIENT) => {
       const summary = summaryOf(query);

@@ -11,14 +11,18 @@ import { faultyRequest, Problem, reasonOf } from '../../problem.ts';
 import { columnOf } from '../columns.ts';
 import { type BoundStatement, ConstraintError, type Reader } from '../driver.ts';
 import { RefusedByOthers } from '../unavailable.ts';
+import { confirm } from './allowed.ts';
 import { type Rows, TOO_DEEP } from './cascade.ts';
 import { boundTo, greatestOf, isNew, noteIdentifier, numberOf, type RowChange, type WritePlan } from './plan.ts';
 import { deletedByBody, type WriteSession } from './session.ts';
 import { MAX_LISTED, rowsJson } from './tables.ts';
 
-type Applying = Pick<WriteSession, 'writer' | 'tables' | 'writeRows' | 'isSearched'>;
+type Applying = Pick<
+  WriteSession,
+  'reads' | 'writer' | 'tables' | 'writeRows' | 'isSearched' | 'rights' | 'records' | 'isDry'
+>;
 
-export async function apply(session: Applying, { rows, pairs }: WritePlan): Promise<readonly Identifier[]> {
+export async function apply(session: Applying, { rows, pairs, expected }: WritePlan): Promise<readonly Identifier[]> {
   const { writer, tables } = session;
   const identifiers: Identifier[] = [];
   const removed = pairs.filter(({ kind }) => kind === 'remove');
@@ -28,7 +32,9 @@ export async function apply(session: Applying, { rows, pairs }: WritePlan): Prom
   const reserved = rows.filter(({ kind, identifier }) => kind === 'insert' && identifier !== undefined);
   for (const [type, some] of Map.groupBy(reserved, (change) => change.type)) {
     for (const change of some) noteIdentifier(identifiers, change, change.identifier ?? 0);
-    for (const statement of tables.of(type).moveSequence) await writer.run(statement, [greatestOf(some)]);
+    // A sequence of PostgreSQL would stay moved.
+    if (!session.isDry)
+      for (const statement of tables.of(type).moveSequence) await writer.run(statement, [greatestOf(some)]);
   }
   for (const group of groupsOf(rows)) {
     const [first] = group;
@@ -51,6 +57,8 @@ export async function apply(session: Applying, { rows, pairs }: WritePlan): Prom
     })),
     identifiers,
   );
+  const final = expected.map(({ record, ...one }) => ({ ...one, record: numberOf(record, identifiers) }));
+  await confirm(session, final);
   return identifiers;
 }
 

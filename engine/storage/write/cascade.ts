@@ -1,10 +1,10 @@
 /** Deletion: before any write, one walk finds the records to delete and the records to unlink. */
 import type { Identifier } from '../../model/identifier.ts';
 import type { JoinTable, RecordType, Reference } from '../../model/model.ts';
-import { can, relationsFor, type Rights } from '../../model/rights.ts';
+import { can, namesRecords, relationsFor, type Rights } from '../../model/rights.ts';
 import { type Fault, faultyRequest, MAX_ERRORS, Problem } from '../../problem.ts';
 import { recordNames } from './conflicts.ts';
-import { added, isIn, type RecordSet, storedValue, type WriteSession } from './session.ts';
+import { added, isIn, type RecordSet, seenAmong, storedValue, type WriteSession } from './session.ts';
 import { MAX_LISTED } from './tables.ts';
 
 export interface Below {
@@ -92,7 +92,6 @@ export async function walkCascade(
         if (reference.onDelete === 'restrict') continue;
         const cascades = reference.onDelete === 'cascade';
         const via = { column: reference.column, parents: new Set(above.identifiers) };
-        const isHidden = above.isHidden || !can(rights, child, 'get');
         const through = above.through ?? nameOfLink(rights, type, reference) ?? child.name;
         const already = alreadyCut(session, child, reference);
         const [mine, other] = cascades ? [cascaded, cut] : [cut, cascaded];
@@ -102,12 +101,15 @@ export async function walkCascade(
         const found = ((await writer.column(children, [all, left(counted)])) as readonly Identifier[]).filter(
           (identifier) => !already.has(identifier),
         );
-        const fresh = added(mine, child, found);
-        count(fresh.filter((identifier) => !isIn(other, child, identifier)).length, through, isHidden);
-        if (!cascades && found.length > 0)
-          cascade.unlinked.push({ type: child, reference, identifiers: found, via, isHidden });
-        if (cascades && fresh.length > 0)
-          (isHidden ? hidden : levels).push({ type: child, identifiers: fresh, pointer, isHidden, through, via });
+        for (const { some, isUnseen } of await bySight(session, child, found)) {
+          const isHidden = above.isHidden || isUnseen;
+          const fresh = added(mine, child, [...some]);
+          count(fresh.filter((identifier) => !isIn(other, child, identifier)).length, through, isHidden);
+          if (!cascades && some.size > 0)
+            cascade.unlinked.push({ type: child, reference, identifiers: [...some], via, isHidden });
+          if (cascades && fresh.length > 0)
+            (isHidden ? hidden : levels).push({ type: child, identifiers: fresh, pointer, isHidden, through, via });
+        }
       }
       for (const [table, column] of tables.joinsOf(above.type)) {
         // Deleting both records of a pair finds it twice.
@@ -116,9 +118,14 @@ export async function walkCascade(
           (pair) => !seen.has(`${table.name} ${pair.join(' ')}`),
         );
         for (const pair of fresh) seen.add(`${table.name} ${pair.join(' ')}`);
-        const isHidden = above.isHidden || ![table.left, table.right].every((side) => can(rights, side.type, 'get'));
-        if (fresh.length > 0) cascade.pairs.push({ table, column, pairs: fresh, isHidden });
-        count(fresh.length, above.through ?? nameOfLink(rights, type, table) ?? 'links', isHidden);
+        const isLeft = column === table.left.column;
+        const others = fresh.map(([one, two]) => (isLeft ? two : one));
+        for (const { some, isUnseen } of await bySight(session, (isLeft ? table.right : table.left).type, others)) {
+          const isHidden = above.isHidden || isUnseen || !can(rights, above.type, 'get');
+          const lost = fresh.filter(([one, two]) => some.has(isLeft ? two : one));
+          if (lost.length > 0) cascade.pairs.push({ table, column, pairs: lost, isHidden });
+          count(lost.length, above.through ?? nameOfLink(rights, type, table) ?? 'links', isHidden);
+        }
       }
     }
     levels.push(...hidden);
@@ -126,6 +133,17 @@ export async function walkCascade(
     await refuseRestricted(session, levels, pointer);
   }
   return cascade;
+}
+
+/** Records that the client sees, then the others. */
+async function bySight(session: WriteSession, type: RecordType, found: readonly Identifier[]) {
+  const all = new Set(found);
+  if (session.rights.tables === undefined) return [{ some: all, isUnseen: !can(session.rights, type, 'get') }];
+  const seen = new Set(await seenAmong(session, type, found));
+  return [
+    { some: seen, isUnseen: false },
+    { some: new Set(found.filter((identifier) => !seen.has(identifier))), isUnseen: true },
+  ];
 }
 
 /** Records that stay because the write unlinks them before it deletes. */
@@ -146,7 +164,7 @@ function alreadyCut({ existing, released }: WriteSession, type: RecordType, refe
 async function refuseRestricted(session: WriteSession, levels: readonly Level[], pointer: string): Promise<void> {
   const { writer, tables, writeRows, rights, cascaded } = session;
   const faults: Fault[] = [];
-  let isHidden = false;
+  const hidden = new Set<string>();
   for (const above of levels)
     for (const { type: child, reference } of above.type.referrers) {
       if (reference.onDelete !== 'restrict') continue;
@@ -156,7 +174,9 @@ async function refuseRestricted(session: WriteSession, levels: readonly Level[],
       const found = (rows as readonly (readonly [parent: Identifier, child: Identifier])[]).filter(
         ([, identifier]) => !isIn(cascaded, child, identifier) && !left.has(identifier),
       );
-      if (above.isHidden || !can(rights, child, 'get')) isHidden ||= found.length > 0;
+      if (found.length === 0) continue;
+      if (above.isHidden || !can(rights, child, 'get')) hidden.add(HIDDEN);
+      else if (!namesRecords(rights, child)) hidden.add(`Records of ${child.name}`);
       else
         for (const [parent, some] of Map.groupBy(found, ([one]) => one)) {
           const staying = some.map(([, identifier]) => identifier);
@@ -164,7 +184,8 @@ async function refuseRestricted(session: WriteSession, levels: readonly Level[],
           faults.push({ pointer, code: 'restrict', message, ...recordNames(rights, child, staying) });
         }
     }
-  if (isHidden) faults.push({ pointer, code: 'restrict', message: `${HIDDEN} refer to what would be deleted` });
+  for (const who of hidden)
+    faults.push({ pointer, code: 'restrict', message: `${who} refer to what would be deleted` });
   if (faults.length > 0) throw faultyRequest('restrict-conflict', faults.slice(0, MAX_ERRORS));
 }
 

@@ -3,7 +3,7 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep } from '../../json/json.ts';
 import type { Identifier } from '../../model/identifier.ts';
 import { type Field, type RecordType, type Relation, uniqueIndexes, type UniqueMembers } from '../../model/model.ts';
-import { can, canFollow, type Rights } from '../../model/rights.ts';
+import { canFollow, fieldsOf, namesRecords, type Rights } from '../../model/rights.ts';
 import { faultyRequest, type Fault, MAX_ERRORS, type RecordName } from '../../problem.ts';
 import { columnOf, heldOperand } from '../columns.ts';
 import type { Values, Writer } from '../driver.ts';
@@ -99,7 +99,8 @@ export async function findHolder(writer: Writer, table: WriteTable, index: Uniqu
 }
 
 function faultsOf({ rights }: WriteSession, { node, members, holder }: Conflict): readonly Fault[] {
-  const seen = members.filter((member) => isSeen(rights, member));
+  const fields = fieldsOf(rights, node.type);
+  const seen = members.filter((one) => ('link' in one ? canFollow(rights, one) : fields.has(one.name)));
   const names = seen.map(({ name }) => `"${name}"`).join(' and ');
   if (seen.length < members.length) {
     // Its name would say which records share a link that the token may not read.
@@ -110,7 +111,8 @@ function faultsOf({ rights }: WriteSession, { node, members, holder }: Conflict)
   const inBody = typeof holder === 'object' && changes(holder, members) ? holder : undefined;
   const identifier = (typeof holder === 'object' ? holder.identifier : holder) ?? 0;
   return pointersTo(node, seen).map((pointer) => {
-    const who = inBody ? `"${pointersTo(inBody, seen).join('')}" in the same body` : `${node.type.name} ${identifier}`;
+    const stored = namesRecords(rights, node.type) ? `${node.type.name} ${identifier}` : 'Another record';
+    const who = inBody ? `"${pointersTo(inBody, seen).join('')}" in the same body` : stored;
     return {
       pointer,
       code: 'unique',
@@ -125,11 +127,9 @@ export function recordNames(
   type: RecordType,
   identifiers: readonly Identifier[],
 ): { readonly records?: readonly RecordName[] } {
-  if (!can(rights, type, 'get') || identifiers.length === 0) return {};
+  if (!namesRecords(rights, type) || identifiers.length === 0) return {};
   return { records: identifiers.slice(0, MAX_LISTED).map((identifier) => ({ type: type.name, identifier })) };
 }
-
-const isSeen = (rights: Rights, member: Field | Relation): boolean => !('link' in member) || canFollow(rights, member);
 
 /** Conflicts are reported at the first field in the body, else at the first relation. */
 function pointersTo({ assigned, pointer }: Node, members: UniqueMembers['members']): readonly string[] {

@@ -5,6 +5,7 @@ import { wholeBody, wholeOf } from '../../model/model.ts';
 import { Problem } from '../../problem.ts';
 import { Overtaken } from '../driver.ts';
 import type { DeletedRecords, DeleteFoundRequest, RecordDeletion, Written } from '../store.ts';
+import { allow } from './allowed.ts';
 import { apply } from './apply.ts';
 import { type Refusal, tooManyRows } from './cascade.ts';
 import { effectsOf } from './dry-run.ts';
@@ -22,10 +23,11 @@ export async function deleteOne(transaction: Transaction, request: Stamped<Recor
   const shown = precondition && shownTo(transaction, view, [identifier]);
   const isLocked = await lockNamed(session, type, [wholeBody({}, identifier)], shown);
   const [body = ''] = await reads.records(writer, view, [identifier], caller);
+  const allowed = await allow(session, [{ type, action: 'delete', records: [identifier], pointer: '' }]);
   precondition?.(body);
   if (precondition && !isLocked) throw new Overtaken();
   const deletion = { type, identifiers: [identifier], pointer: '' };
-  const { plan } = await planDeletion(session, deletion, session.writeRows, (_, through) =>
+  const { plan } = await planDeletion(session, allowed, deletion, session.writeRows, (_, through) =>
     tooManyRows(session.writeRows, { relation: through }, `"${through}"`),
   );
   if (dryRun) return { identifier, body, effects: effectsOf(session, plan, []) };
@@ -52,7 +54,8 @@ export async function deleteFound(
   for (let at = 0; at < candidates.length; at += batch)
     for (const one of await reads.among(writer, query, candidates.slice(at, at + batch))) identifiers.push(one);
   const deletion = { type, identifiers, pointer: '' };
-  const { plan, affected } = await planDeletion(session, deletion, writeRows, tooMany, most);
+  const allowed = await allow(session, [{ type, action: 'delete', records: identifiers, pointer: '' }]);
+  const { plan, affected } = await planDeletion(session, allowed, deletion, writeRows, tooMany, most);
   const counts = { deleted: identifiers.length, affected };
   if (dryRun) return { ...counts, effects: effectsOf(session, plan, []) };
   await apply(session, plan);

@@ -6,7 +6,7 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import { membersOf } from '../../json/raw.ts';
 import { compareIdentifiers, type Identifier, identifierSql } from '../../model/identifier.ts';
 import type { JoinTable, RecordType, Reference } from '../../model/model.ts';
-import { canFollow, relationsFor, type Rights } from '../../model/rights.ts';
+import { canFollow, relationsFor, type Rights, shows } from '../../model/rights.ts';
 import { Problem } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import type { Dialect, TypedColumn } from '../dialect.ts';
@@ -24,7 +24,7 @@ import {
   type RowId,
   type WritePlan,
 } from './plan.ts';
-import { added, type RecordSet, type WriteSession } from './session.ts';
+import { added, type RecordSet, seenAmong, type WriteSession } from './session.ts';
 import { rowsJson } from './tables.ts';
 
 /** `view`: undefined if the answer shows no records. */
@@ -107,6 +107,56 @@ export function effectsOf(
     const identifiers = affected.toSorted(compareIdentifiers).slice(0, MAX_IDENTIFIERS);
     return [{ kind, type: type.name, relation, keys: [...keys].toSorted(), count: affected.length, identifiers }];
   });
+}
+
+/** The plan of a write that was made, without what the role does not see. Its cascade is marked already. */
+export async function seenPart(
+  session: WriteSession,
+  plan: WritePlan,
+  created: readonly Identifier[],
+): Promise<WritePlan> {
+  const parts = async (type: RecordType, rows: readonly RowId[]): Promise<ReadonlySet<Identifier>> =>
+    new Set(
+      await seenAmong(
+        session,
+        type,
+        rows.map((row) => numberOf(row, created)),
+      ),
+    );
+  const seen = new Map<string, ReadonlySet<Identifier>>();
+  const written = plan.rows.filter(({ kind }) => kind !== 'delete');
+  const sides = plan.pairs.flatMap(({ table, left, right, kind }) =>
+    kind === 'lost'
+      ? []
+      : [
+          { type: table.left.type, rows: [left] },
+          { type: table.right.type, rows: [right] },
+        ],
+  );
+  for (const [table, some] of Map.groupBy([...written, ...sides], ({ type }) => type.table)) {
+    const [first] = some;
+    const rows = some.flatMap((one) => one.rows);
+    if (first) seen.set(table, await parts(first.type, rows));
+  }
+  const isSeen = ({ table }: RecordType, row: RowId): boolean => seen.get(table)?.has(numberOf(row, created)) === true;
+  const isNamed = (type: RecordType, column: string): boolean => {
+    const { field, reference } = session.tables.of(type).columnOf.get(column) ?? {};
+    const name = field?.name ?? reference?.relation?.name;
+    return name === undefined || shows(session.rights, type, name);
+  };
+  return {
+    ...plan,
+    rows: plan.rows.map((change) => {
+      const { kind, type, rows, set } = change;
+      if (kind === 'delete') return change;
+      const named = new Map([...set].filter(([column]) => isNamed(type, column)));
+      return { ...change, rows: rows.filter((row) => isSeen(type, row)), set: named };
+    }),
+    pairs: plan.pairs.filter(
+      ({ kind, table, left, right }) =>
+        kind === 'lost' || (isSeen(table.left.type, left) && isSeen(table.right.type, right)),
+    ),
+  };
 }
 
 /** Updates of rows that were read, one for each row: a link may be cut before it changes, and a unique value freed. */

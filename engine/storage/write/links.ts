@@ -2,16 +2,18 @@
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json/json.ts';
 import type { RawMembers } from '../../json/tokenizer.ts';
 import { type Field, linkKeyIn, type RecordType, relationsIn } from '../../model/model.ts';
+import type { Identifier } from '../../model/identifier.ts';
+import { ALL_RIGHTS, entryOf, shows } from '../../model/rights.ts';
 import type { Fault } from '../../problem.ts';
 import { encode, heldOperand } from '../columns.ts';
 import type { WriteRequest } from '../store.ts';
 import { findHolder } from './conflicts.ts';
 import type { Transaction, UnknownLinks } from './session.ts';
 
-type Linking = Pick<WriteRequest, 'type' | 'items' | 'raw' | 'faults'>;
+type Linking = Pick<WriteRequest, 'type' | 'items' | 'raw' | 'faults' | 'rights'>;
 
 export async function withLinked<R extends Linking>(
-  { writer, tables, driver: { dialect } }: Transaction,
+  { writer, reads, tables, driver: { dialect } }: Transaction,
   request: R,
 ): Promise<R & { readonly unknown: UnknownLinks }> {
   const raw = new Map<JsonObject, RawMembers>(request.raw);
@@ -24,6 +26,13 @@ export async function withLinked<R extends Linking>(
     const members = raw.get(body);
     if (members) raw.set(now, members);
     return now;
+  };
+
+  const { rights = ALL_RIGHTS } = request;
+  const isSeen = async (type: RecordType, members: readonly Field[], identifier: Identifier): Promise<boolean> => {
+    const { where } = entryOf(rights, type.name, 'read') ?? {};
+    if (!members.every(({ name }) => shows(rights, type, name))) return false;
+    return (await reads.meeting(writer, rights, type, where, [identifier])).has(identifier);
   };
 
   async function linkedIn(type: RecordType, body: JsonObject, pointer: string): Promise<JsonObject> {
@@ -42,12 +51,9 @@ export async function withLinked<R extends Linking>(
           heldOperand(field, dialect.name, encode(field, dialect.name, item[field.name]) ?? ''),
         );
         const { name } = target.identifier;
-        const found = await findHolder(
-          writer,
-          tables.of(target),
-          { name: members.map((one) => one.name).join(), members },
-          values,
-        );
+        const unique = { name: members.map((one) => one.name).join(), members };
+        const holder = await findHolder(writer, tables.of(target), unique, values);
+        const found = holder === undefined || !(await isSeen(target, members, holder)) ? undefined : holder;
         // A value that equals the stored one may be spelled differently.
         if (found !== undefined) return replaced(inner, { [name]: found }, members);
         const [first = name] = members.map((one) => one.name);

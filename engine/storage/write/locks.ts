@@ -6,7 +6,7 @@ import { Problem } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { COPIES_OF_TEXT, type Row } from '../driver.ts';
 import type { ViewRow } from '../read/views.ts';
-import { remember, type Transaction, type WriteSession } from './session.ts';
+import { remember, seenAmong, type Transaction, type WriteSession } from './session.ts';
 import type { Strength } from './tables.ts';
 
 /** From this count on, one statement for all is cheaper than one for each. */
@@ -147,5 +147,7 @@ async function lockRun(session: WriteSession, run: readonly NamedRecord[], locke
   const stored = new Map(rows.map((row) => [row[0] as Identifier, row]));
   if (strength === 'update') for (const identifier of stored.keys()) locked.add(keyOf({ type, identifier }));
   if (!isNamed(first)) return;
-  for (const { identifier, pointer = '' } of run) remember(session, type, identifier, pointer, stored.get(identifier));
+  const seen = new Set(await seenAmong(session, type, [...stored.keys()]));
+  for (const { identifier, pointer = '' } of run)
+    remember(session, type, identifier, pointer, seen.has(identifier) ? stored.get(identifier) : undefined);
 }

@@ -16,13 +16,14 @@ import {
   type Relation,
   uniqueIndexes,
 } from '../../model/model.ts';
-import { can } from '../../model/rights.ts';
+import { namesRecords } from '../../model/rights.ts';
 import { faultyRequest, type Problem } from '../../problem.ts';
 import { type Column, columnOf, encode, foldedText, heldOperand, stampValues, withFolded } from '../columns.ts';
 import type { Row } from '../driver.ts';
 import { type Cascade, type Deletion, type Refusal, tooManyRows, type Unlinked, walkCascade } from './cascade.ts';
 import { findHolder, indexedAs, recordNames, refuseConflicts } from './conflicts.ts';
-import { checkLinks, openKeysOf, stampChanged } from './resolve.ts';
+import type { Allowed, Expected } from './allowed.ts';
+import { checkLinks, stampChanged } from './resolve.ts';
 import {
   finalValue,
   deletedByBody,
@@ -32,6 +33,7 @@ import {
   isReplaced,
   keptNodes,
   nameOf,
+  openKeysOf,
   type JoinPair,
   type Node,
   refuse,
@@ -81,6 +83,8 @@ export interface WritePlan {
   readonly rows: readonly RowChange[];
   /** The records that the request names, in its order. */
   readonly roots: readonly RowId[];
+  /** What a role's conditions demand at the end. */
+  readonly expected: readonly Expected<RowId>[];
 }
 
 export const isNew = (value: SqlValue | NewRow): value is NewRow => typeof value === 'object' && value !== null;
@@ -109,6 +113,7 @@ const UNREAD = { identifier: undefined, before: undefined, isHidden: false } as 
 
 export async function planDeletion(
   session: WriteSession,
+  _allowed: Allowed,
   deletion: Deletion,
   most: number,
   refusal: Refusal,
@@ -116,7 +121,10 @@ export async function planDeletion(
 ): Promise<{ readonly plan: WritePlan; readonly affected: number }> {
   const cascade = await walkCascade(session, [deletion], most, refusal, mostAffected);
   const rows = [...unlinksIn(session, cascade.unlinked), ...deletionsIn(cascade)];
-  return { plan: frozen({ rows, pairs: lostIn(cascade), roots: deletion.identifiers }), affected: cascade.affected };
+  return {
+    plan: frozen({ rows, pairs: lostIn(cascade), roots: deletion.identifiers, expected: [] }),
+    affected: cascade.affected,
+  };
 }
 
 /** All but the maps, which only their type protects. */
@@ -136,8 +144,8 @@ interface Resolved {
 }
 
 /** `roots`: the records that the request names. */
-export async function planWrite(session: WriteSession, roots: readonly Node[]): Promise<WritePlan> {
-  const plan = planOf(session, await checkedChanges(session), roots);
+export async function planWrite(session: WriteSession, allowed: Allowed, roots: readonly Node[]): Promise<WritePlan> {
+  const plan = planOf(session, allowed, await checkedChanges(session), roots);
   if (session.isSearched) await refuseConflicts(session);
   return plan;
 }
@@ -159,7 +167,7 @@ async function checkedChanges(session: WriteSession): Promise<Resolved> {
 }
 
 /** Neither asks the database nor changes a node. */
-function planOf(session: WriteSession, resolved: Resolved, roots: readonly Node[]): WritePlan {
+function planOf(session: WriteSession, allowed: Allowed, resolved: Resolved, roots: readonly Node[]): WritePlan {
   const { changed, released, cascade, steps } = resolved;
   const inserted = steps.flatMap(({ node }) => (node.stored ? [] : node));
   const newRows = new Map(inserted.map((node, created) => [node, { created }]));
@@ -198,6 +206,7 @@ function planOf(session: WriteSession, resolved: Resolved, roots: readonly Node[
       ...steps.map(changeOf),
     ],
     roots: roots.map(rowOf),
+    expected: allowed.expected.map(({ record, ...one }) => ({ ...one, record: rowOf(record) })),
   });
 }
 
@@ -524,9 +533,8 @@ async function freeValue(session: WriteSession, node: Node, { field, nullable, n
 function exchangeConflict(session: WriteSession, node: Node, holder: Node, columns: readonly string[]): Problem {
   const [pointer = node.pointer] = columns.flatMap((column) => node.assigned.get(column)?.pointer ?? []);
   const { rights } = session;
-  const isNamed = node.type.references.every(
-    ({ column, target }) => !columns.includes(column) || can(rights, target, 'get'),
-  );
+  const links = node.type.references.filter(({ column }) => columns.includes(column));
+  const isNamed = [node.type, ...links.map(({ target }) => target)].every((type) => namesRecords(rights, type));
   const message = `${isNamed ? nameOf(holder) : 'Another record'} has this value, and cannot give it up in the same request; give it another value first`;
   const identifiers = isNamed ? [node, holder].flatMap(({ identifier }) => identifier ?? []) : [];
   const records = recordNames(rights, node.type, identifiers);

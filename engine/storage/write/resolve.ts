@@ -4,7 +4,7 @@
  */
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import { enclosing, escapeStep, isObject, type JsonObject, type JsonValue } from '../../json/json.ts';
-import { membersOf, mergePatch, sameValue } from '../../json/raw.ts';
+import { mergePatch, sameValue } from '../../json/raw.ts';
 import type { RawMember, RawMembers } from '../../json/tokenizer.ts';
 import { memoized } from '../../memo.ts';
 import { compareIdentifiers, type Identifier } from '../../model/identifier.ts';
@@ -13,16 +13,16 @@ import {
   type Field,
   identifierIn,
   type Link,
-  OPEN_COLUMN,
   type RecordType,
   type Reference,
   type Relation,
 } from '../../model/model.ts';
-import { can, canFollow, canWriteThrough, hiddenRequirement } from '../../model/rights.ts';
+import { can, canCreateThrough, canFollow, canWriteThrough, hiddenRequirement, showsLink } from '../../model/rights.ts';
 import { shortened } from '../../names.ts';
 import { type Fault, faultyRequest, Problem } from '../../problem.ts';
 import { meets } from '../../query/operators.ts';
 import { columnType, encode, encodedDefault, stampFor } from '../columns.ts';
+import { forbidValue, giveValues, isOwning, isSeenIn, isSent, notUpsertable, setValue, takesOpen } from './allowed.ts';
 import {
   assign,
   type Assigned,
@@ -39,7 +39,9 @@ import {
   type Mention,
   nameOf,
   type Node,
+  openKeysOf,
   refuse,
+  seenAmong,
   storedValue,
   throwInOrder,
   throwRefused,
@@ -74,6 +76,7 @@ export async function resolveBody(session: WriteSession, type: RecordType): Prom
   for (let item = agenda.pop(); item; item = agenda.pop())
     for (const nested of (await resolveRecord(session, item)).toReversed()) agenda.push(nested);
   const nodes = roots.map(({ node }) => node);
+  await giveValues(session);
   checkBody(session);
   requireFound(session, nodes);
   return nodes;
@@ -114,7 +117,9 @@ async function resolveRelation(named: Named, value: JsonValue): Promise<readonly
   const most = bodies.length + session.writeRows + 1;
   const { children } = link.at === 'target' ? session.tables.of(relation.target).linksIn(link.reference.column) : {};
   const bound = [JSON.stringify([node.identifier]), most];
-  const current = children && node.stored ? ([...(await session.writer.column(children, bound))] as Identifier[]) : [];
+  const rows = children && node.stored ? ((await session.writer.column(children, bound)) as readonly Identifier[]) : [];
+  const isShown = link.at === 'target' && showsLink(session.rights, relation.target, link.reference);
+  const current = isShown ? [...(await seenAmong(session, relation.target, rows))] : [];
   // Without a lock, the database returns them in any order, in which faults would name them.
   current.sort(compareIdentifiers);
   const items: BodyItem[] = [];
@@ -138,7 +143,8 @@ async function resolveRelation(named: Named, value: JsonValue): Promise<readonly
 
 function itemOf({ session, node: parent, relation }: Named, node: Node, body: JsonObject, at: Mention): BodyItem {
   const isLost = at.isLost || node.isLost;
-  const writable = at.writable && !isLost && canWriteThrough(session.rights, relation);
+  const isAllowed = (node.stored ? canWriteThrough : canCreateThrough)(session.rights, relation);
+  const writable = at.writable && !isLost && isAllowed;
   return { node, body, mention: { pointer: at.pointer, writable, isLost, via: { relation, parent } } };
 }
 
@@ -197,7 +203,7 @@ async function targetOf(
   const node = session.createdById.get(target)?.get(identifier) ?? (await touch(session, target, identifier, pointer));
   if (named === undefined || isLost) return node;
   // Clients that make identifiers name new records too.
-  if (node.isLost && target.identifier.by === 'client' && canWriteThrough(session.rights, relation)) {
+  if (node.isLost && target.identifier.by === 'client' && canCreateThrough(session.rights, relation)) {
     session.existing.get(target)?.delete(named);
     return make(session, target, named, pointer, { isOwnChild });
   }
@@ -213,10 +219,20 @@ function noteNamed({ named }: WriteSession, node: Node, pointer: string): void {
   else named.set(node, [pointer]);
 }
 
-async function resolveParent(named: Named, { column }: Reference): Promise<void> {
+async function resolveParent(named: Named, { column, required }: Reference): Promise<void> {
   const { session, node, relation, mention, targets } = named;
   const [parent] = targets.keys();
-  assign(session, node, column, parent ? idOf(parent) : null, mention);
+  const link = parent ? idOf(parent) : null;
+  const stored = (storedValue(node, column) ?? null) as Identifier | null;
+  const isSame = (): boolean => link === stored || link === setValue(session, node, relation.name);
+  if (!isSent(session, node, relation.name, mention, isSame)) return;
+  if (link === null && session.rights.tables && mention.writable) {
+    // A link to a hidden record is shown as null, which then says nothing of it.
+    const isHidden = stored !== null && (await seenAmong(session, relation.target, [stored])).length === 0;
+    if (isHidden && isSeenIn(session, node, relation.name)) return;
+    if (required) refuse(session, 'invalid-body', mention.pointer, 'null', `"${relation.name}" must not be null`);
+  }
+  assign(session, node, column, link, mention);
   const pointer = parent ? identifierAt(relation.target, mention.pointer) : mention.pointer;
   if (relation.inverse?.owned) await requireOwner(session, parent, node, column, pointer);
 }
@@ -232,6 +248,7 @@ async function resolveChildren(named: Named, reference: Reference, current: read
     if (!writable && compared && !child.stored)
       session.checks.push({ subject: node, pointer, expected: { node: child, column, value } });
     assign(session, child, column, value, { pointer, writable, compared });
+    if (child.stored && writable && !showsLink(session.rights, target, reference)) child.isUnseen = true;
     if (owned) await requireOwner(session, node, child, column, identifierAt(target, pointer));
   }
   const known = session.existing.get(target);
@@ -239,6 +256,8 @@ async function resolveChildren(named: Named, reference: Reference, current: read
     const child = known?.get(identifier);
     return !(child && targets.has(child)) && !isImplied(named, identifier);
   });
+  const isLinked = (child: Node): boolean => child.stored !== undefined && storedValue(child, column) === value;
+  isSent(session, node, relation.name, mention, () => identifiers.length === 0 && [...targets.keys()].every(isLinked));
   if (identifiers.length === 0) return;
   const { pointer, writable } = mention;
   const left = { relation, reference, identifiers, pointer };
@@ -252,16 +271,20 @@ const isImplied = ({ relation, mention: { via } }: Named, identifier: Identifier
 
 /** manyToMany: a join table stores the links; the array is the whole new set. */
 async function resolvePairs(named: Named, { table, sourceColumn }: Extract<Link, { at: 'join' }>): Promise<void> {
-  const { session, node, mention, targets } = named;
+  const { session, node, relation, mention, targets } = named;
   const isLeft = table.left.column === sourceColumn;
   const before = new Set<Identifier>();
   if (node.stored) {
     const bound = [JSON.stringify([node.identifier]), targets.size + session.writeRows + 1];
     for (const [left, right] of await session.writer.all(session.tables.rows(table).pairs(sourceColumn), bound))
       before.add((isLeft ? right : left) as Identifier);
+    const seen = new Set(await seenAmong(session, relation.target, [...before]));
+    for (const identifier of before) if (!seen.has(identifier)) before.delete(identifier);
   }
   /** Also notes stored rows that stay, so that the other side cannot remove them. */
+  let isSame = true;
   const note = (other: Identifier | Node, pointer: string, isStored: boolean, isWanted: boolean): void => {
+    isSame &&= isStored === isWanted;
     const [left, right] = isLeft ? [idOf(node), other] : [other, idOf(node)];
     const [one, two] = [left, right].map((side) => (isNode(side) ? side.pointer : side));
     const pair = `${table.name} ${one ?? ''} ${two ?? ''}`;
@@ -269,11 +292,12 @@ async function resolvePairs(named: Named, { table, sourceColumn }: Extract<Link,
     if (!mention.writable && !(isStored && isWanted)) {
       if (isCompared(node)) session.checks.push({ subject: node, pointer, expected: { pair, isWanted } });
     } else if (!known?.isWanted && (isWanted || !known))
-      session.pairs.set(pair, { table, left, right, pointer, isStored, isWanted });
+      session.pairs.set(pair, { table, left, right, pointer, isStored, isWanted, holder: node });
   };
   for (const [other, { pointer }] of targets)
     if (!other.isLost) note(idOf(other), pointer, before.delete(other.identifier ?? 0), true);
   for (const identifier of before) if (!isImplied(named, identifier)) note(identifier, mention.pointer, true, false);
+  isSent(session, node, relation.name, mention, () => isSame);
 }
 
 /** Refuses to move an owned child to another parent, and cycles of ownership. */
@@ -320,12 +344,7 @@ const typesAbove = memoized((type: RecordType): ReadonlySet<RecordType> => {
   return types;
 });
 
-const ownedBy = ({ references }: RecordType): readonly Reference[] =>
-  references.filter((reference) =>
-    [...reference.target.relations.values()].some(
-      ({ owned, link }) => owned && link.at === 'target' && link.reference === reference,
-    ),
-  );
+const ownedBy = ({ references }: RecordType): readonly Reference[] => references.filter(isOwning);
 
 /** Restores the document order of open keys, since JavaScript puts integer-like keys first. */
 function keysOf(body: JsonObject, raw: RawMembers | undefined): readonly string[] {
@@ -371,14 +390,18 @@ function resolveField(session: WriteSession, node: Node, field: Field, sent: Sql
     isSameValue(session, field, other, value) || (isMerged === true && isSameValue(session, field, other, sent));
   if (field.readOnly && !readOnlyToo) {
     const fixed = node.stored ? stored : encodedDefault(field, dialect);
-    if (isLost || isSame(fixed)) return;
+    if (isLost || isSame(fixed)) return undefined;
     const text = field.type.keepsText ? String(fixed) : JSON.stringify(decoded(session, field, fixed));
     const message = `"${name}" is read-only and holds ${sensitive ? 'another value' : shortened(text)}: leave it out`;
-    refuse(session, 'invalid-body', pointer, 'read-only', message);
-    return;
+    return refuse(session, 'invalid-body', pointer, 'read-only', message);
   }
+  const isKnown = (): boolean => {
+    const set = setValue(session, node, name);
+    return isSame(node.stored ? stored : encodedDefault(field, dialect)) || (set !== undefined && isSame(set));
+  };
+  if (!isSent(session, node, name, mention, isKnown)) return undefined;
   // A deep comparison costs more than a write.
-  assign(session, node, column, value, { pointer, writable, same: !writable && isSame(stored) });
+  return assign(session, node, column, value, { pointer, writable, same: !writable && isSame(stored) });
 }
 
 function isSameValue(session: WriteSession, field: Field, one: SqlValue, other: SqlValue): boolean {
@@ -395,6 +418,10 @@ function resolveOpenKey(session: WriteSession, node: Node, key: string, sent: Ra
   const { pointer, writable } = mention;
   const before = openKeysOf(node).get(key);
   const member = session.mergePatch ? patched(before, sent) : sent;
+  if (session.rights.checked && writable && !takesOpen(session, node)) {
+    if (!isSameMember(before, member)) forbidValue(session, node, key, pointer);
+    return undefined;
+  }
   const known = node.openKeys.get(key);
   if (known && known.member?.text !== member?.text) return contradict(session, pointer, known.pointer);
   if (!known?.isWritten) node.openKeys.set(key, { member, pointer, isWritten: writable });
@@ -408,9 +435,6 @@ const patched = (before: RawMember | undefined, { name, text }: RawMember): RawM
 
 const isSameMember = (a: RawMember | undefined, b: RawMember | undefined): boolean =>
   a === undefined || b === undefined ? a === b : sameValue(a.text, b.text);
-
-export const openKeysOf = (node: Node): RawMembers =>
-  (node.storedOpenKeys ??= node.stored ? membersOf(String(storedValue(node, OPEN_COLUMN))) : new Map());
 
 /** Refuses faults of the body itself, before other functions check the records that it refers to. */
 function checkBody(session: WriteSession): void {
@@ -514,15 +538,18 @@ function refuseCycles({ awaits, contradictions }: WriteSession): void {
 
 function requireFound(session: WriteSession, roots: readonly Node[]): void {
   const missing: Fault[] = [];
+  const lost: string[] = [];
   for (const [index, node] of roots.entries()) {
     const pointer = session.records[index]?.pointer ?? '';
     // The URL, not the body, names the record.
     const at = pointer === '' ? '' : identifierAt(node.type, pointer);
+    if (node.isLost) lost.push(pointer);
     if (node.isLost) missing.push({ pointer: at, code: 'not-found', message: `There is no ${nameOf(node)}` });
     else if (node.stored) noteNamed(session, node, at);
   }
   const [first] = missing;
   if (!first) return;
+  if (session.unique) throw notUpsertable(session, lost);
   throw session.records[0]?.pointer === ''
     ? new Problem('record-not-found', first.message)
     : faultyRequest('record-not-found', missing);

@@ -11,17 +11,20 @@ import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import type { JsonObject } from '../../json/json.ts';
 import { inDocumentOrder } from '../../json/fault-order.ts';
+import { membersOf } from '../../json/raw.ts';
 import { NO_RAW_VALUES, type RawMember, type RawMembers, type RawValues } from '../../json/tokenizer.ts';
 import { compareIdentifiers, type Identifier } from '../../model/identifier.ts';
 import {
   type BodyRecord,
   documentOf,
   type JoinTable,
+  OPEN_COLUMN,
   type RecordType,
   type Reference,
   type Relation,
+  type UniqueMembers,
 } from '../../model/model.ts';
-import { ALL_RIGHTS, type Rights } from '../../model/rights.ts';
+import { ALL_RIGHTS, entryOf, type Rights } from '../../model/rights.ts';
 import { type Fault, faultyRequest, type Problem, type ProblemCode } from '../../problem.ts';
 import type { Stamp } from '../columns.ts';
 import type { Driver, Reader, Row, Writer } from '../driver.ts';
@@ -49,6 +52,8 @@ export interface Node {
   readonly related: Map<Relation, Claim>;
   /** Columns with a refused value, or with two different values: checks skip them. */
   readonly unusable: Set<string>;
+  /** Whether the body gives a value that the client may write and not read, which counts as a change. */
+  isUnseen: boolean;
   /** Open keys in the body; a key without a member is removed. */
   readonly openKeys: Map<
     string,
@@ -104,6 +109,8 @@ export interface JoinPair {
   readonly pointer: string;
   readonly isStored: boolean;
   readonly isWanted: boolean;
+  /** The record whose body has the set. */
+  readonly holder: Node;
 }
 
 export interface Mention {
@@ -112,6 +119,12 @@ export interface Mention {
   readonly writable: boolean;
   readonly isLost: boolean;
   readonly via: { readonly relation: Relation; readonly parent: Node } | undefined;
+}
+
+/** What a role may not do. `at`: the file and line of its rule, for the log. */
+export interface Forbidden {
+  readonly fault: Fault;
+  readonly at: string;
 }
 
 /** A mention that only links a record but differs from the stored values: another part of the body must write these. */
@@ -167,6 +180,9 @@ interface SessionRequest {
   readonly readOnlyToo?: boolean | undefined;
   readonly caller?: Caller | undefined;
   readonly rights?: Rights | undefined;
+  /** The values by which an upsert has found the records. */
+  readonly unique?: UniqueMembers | undefined;
+  readonly dryRun?: boolean | undefined;
 }
 
 export type WriteSession = ReturnType<typeof createSession>;
@@ -179,11 +195,13 @@ const NO_LINKS: UnknownLinks = new Map();
 /** Lists all members: V8 reads an object slowly once it has been made of others by spreading. */
 export const createSession = (
   transaction: Pick<Transaction, 'writer' | 'tables' | 'writeRows' | 'isSearched'> & {
+    readonly reads: Pick<Reads, 'meeting'>;
     readonly driver: Pick<Driver, 'dialect'>;
   },
   request: SessionRequest,
 ) => ({
   writer: transaction.writer,
+  reads: transaction.reads,
   tables: transaction.tables,
   dialect: transaction.driver.dialect.name,
   writeRows: transaction.writeRows ?? UNLIMITED_ROWS,
@@ -197,6 +215,12 @@ export const createSession = (
   readOnlyToo: request.readOnlyToo ?? false,
   caller: request.caller ?? NO_CLIENT,
   rights: request.rights ?? ALL_RIGHTS,
+  unique: request.unique,
+  isDry: request.dryRun ?? false,
+  /** What the role may not send. */
+  forbidden: [] as Forbidden[],
+  /** Whether the role sees the records, if it was asked. */
+  sight: new Map<RecordType, Map<Identifier, boolean>>(),
   /** Records that the body identifies, stored or lost. */
   existing: new Map<RecordType, Map<Identifier, Node>>(),
   created: [] as Node[],
@@ -239,6 +263,7 @@ const createNode = (
   linked: new Map(),
   related: new Map(),
   unusable: new Set(),
+  isUnseen: false,
   openKeys: new Map(),
   storedOpenKeys: undefined,
 });
@@ -264,7 +289,23 @@ export async function touch(session: WriteSession, type: RecordType, identifier:
   const known = session.existing.get(type)?.get(identifier);
   if (known) return known;
   const stored = await session.writer.get(session.tables.of(type).load, [identifier]);
-  return remember(session, type, identifier, pointer, stored);
+  const [seen] = stored ? await seenAmong(session, type, [identifier]) : [];
+  return remember(session, type, identifier, pointer, seen === undefined ? undefined : stored);
+}
+
+/** Leaves out records that the client may not read. */
+export async function seenAmong(
+  { reads, writer, rights, sight }: Pick<WriteSession, 'reads' | 'writer' | 'rights' | 'sight'>,
+  type: RecordType,
+  identifiers: readonly Identifier[],
+): Promise<readonly Identifier[]> {
+  if (rights.tables === undefined) return identifiers;
+  const known = sight.get(type) ?? new Map<Identifier, boolean>();
+  sight.set(type, known);
+  const asked = identifiers.filter((identifier) => !known.has(identifier));
+  const found = await reads.meeting(writer, rights, type, entryOf(rights, type.name, 'read')?.where, asked);
+  for (const identifier of asked) known.set(identifier, found.has(identifier));
+  return identifiers.filter((identifier) => known.get(identifier));
 }
 
 export function make(
@@ -279,6 +320,17 @@ export function make(
   session.created.push(node);
   return identifier === undefined ? node : noteIn(session.createdById, identifier, node);
 }
+
+/** Whether the body changes columns of the record. */
+export const isChanged = (node: Node): boolean =>
+  node.isUnseen ||
+  [...node.assigned.keys()].some((column) => isReplaced(node, column)) ||
+  [...node.openKeys].some(
+    ([key, { member, isWritten }]) => isWritten && openKeysOf(node).get(key)?.text !== member?.text,
+  );
+
+export const openKeysOf = (node: Node): RawMembers =>
+  (node.storedOpenKeys ??= node.stored ? membersOf(String(storedValue(node, OPEN_COLUMN))) : new Map());
 
 /** Stored records, sorted so that both databases report the same conflict. */
 export const keptNodes = ({ existing, deleted }: WriteSession): readonly Node[] =>

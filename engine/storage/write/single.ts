@@ -11,6 +11,7 @@ import { stampValues, withFolded } from '../columns.ts';
 import type { BoundStatement, Driver, Row } from '../driver.ts';
 import { UNCHARGED_CHARS } from '../read/reads.ts';
 import type { CreateRequest, RecordDeletion, WriteRequest, Written, WrittenRecords } from '../store.ts';
+import { ALL_ALLOWED } from './allowed.ts';
 import { isViolation } from './apply.ts';
 import { trustLinks } from './locks.ts';
 import { boundTo, isNew, planWrite, type RowChange, type WritePlan } from './plan.ts';
@@ -29,7 +30,8 @@ export async function createSingle(
   context: WriteContext,
   request: Stamped<CreateRequest>,
 ): Promise<WrittenRecords | undefined> {
-  const { type, items, faults = [], view, caller } = request;
+  const { type, items, faults = [], view, caller, rights } = request;
+  if (rights?.checked) return undefined;
   const [item] = items;
   if (faults.length > 0 || !item || items.length > 1) return undefined;
   // The sequence must move past an identifier that the body gives.
@@ -42,7 +44,7 @@ export async function createSingle(
   if (namesByValues(type, item.body) || !trustLinks(session, type, item.body)) return undefined;
   const roots = await resolveBody(session, type);
   request.precondition?.();
-  const plan = await planWrite(session, roots);
+  const plan = await planWrite(session, ALL_ALLOWED, roots);
   const { single } = session.tables.of(type);
   if (!single || plan.rows.length + plan.pairs.length > MAX_STATEMENTS) return undefined;
   const placeholders = placeholdersIn(plan);
@@ -63,7 +65,8 @@ export async function updateSingle(
   context: WriteContext,
   request: Stamped<WriteRequest>,
 ): Promise<WrittenRecords | undefined> {
-  const { type, view, items, stamp } = request;
+  const { type, view, items, stamp, rights } = request;
+  if (rights?.checked) return undefined;
   const [item] = items;
   if (item?.identifier === undefined || items.length > 1) return undefined;
   if (view.relations.length > 0 || item.precondition) return undefined;
@@ -86,7 +89,8 @@ export async function updateSingle(
 
 export async function deleteSingle(context: WriteContext, request: RecordDeletion): Promise<Written | undefined> {
   const { tables } = context;
-  const { type, view, identifier, precondition } = request;
+  const { type, view, identifier, precondition, rights } = request;
+  if (rights?.checked) return undefined;
   if (view.relations.length > 0 || precondition) return undefined;
   // The DELETE must not delete or unlink other records.
   if (type.referrers.some(({ reference }) => reference.onDelete !== 'restrict')) return undefined;

@@ -15,7 +15,7 @@ import type { Transaction } from './session.ts';
 export async function findItems({ writer, tables, driver: { dialect } }: Transaction, request: UpsertRequest) {
   const { type, unique, faultsIn } = request;
   const find = (key: Values): Promise<Identifier | undefined> => findHolder(writer, tables.of(type), unique, key);
-  const keys = request.items.map(({ body }) => keyOf(unique, body, dialect));
+  const keys = request.items.map(({ body, key = body }) => keyOf(unique, key, dialect));
   const before = await Promise.all(keys.map(find));
   const items = request.items.map(({ body, pointer, precondition }, index): WriteItem => {
     return { body, pointer, identifier: before[index], precondition };
@@ -27,7 +27,7 @@ export async function findItems({ writer, tables, driver: { dialect } }: Transac
   };
   const missing = request.items.filter((_, index) => before[index] === undefined);
   const precondition = missing.length === 0 ? undefined : () => throwTogether(missing.map(({ absent }) => absent));
-  return { items, faults: faultsIn(items), mergePatch: false, locked, precondition, created: missing.length };
+  return { items, unique, faults: faultsIn(items), mergePatch: false, locked, precondition, created: missing.length };
 }
 
 /** A record to be created counts as null, since nothing is linked to it yet. */

@@ -1,17 +1,18 @@
 /** Runs the verbs: as a dry run, in one round trip, in a transaction, or once under an idempotency key. */
 import { NO_CLIENT } from '../../edge/caller.ts';
 import type { Identifier } from '../../model/identifier.ts';
-import { type Model, namesByValues, relationsIn } from '../../model/model.ts';
-import { ALL_RIGHTS } from '../../model/rights.ts';
+import { type Model, namesByValues, relationsIn, type UniqueMembers } from '../../model/model.ts';
+import { ALL_RIGHTS, entryOf } from '../../model/rights.ts';
 import { throwTogether } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { type Clock, createStamp } from '../columns.ts';
 import { type Driver, Overtaken, type Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type * as stored from '../store.ts';
+import { allowBody } from './allowed.ts';
 import { apply, isViolation, located, RefusedRow } from './apply.ts';
 import { deleteFound, deleteOne } from './delete.ts';
-import { dryRunOf } from './dry-run.ts';
+import { dryRunOf, effectsOf, seenPart } from './dry-run.ts';
 import { lockNamed, shownTo } from './locks.ts';
 import { withLinked } from './links.ts';
 import { createOnce, forgetKeys } from './once.ts';
@@ -176,9 +177,10 @@ async function transact<T>(
   row: string | undefined,
 ): Promise<T> {
   const { driver, unlocked } = context;
-  const run = (isSearched: boolean): Promise<T> =>
-    driver.write((writer) => work({ ...context, writer, isSearched }), caller, row);
+  const run = (isSearched: boolean, end = (result: T): T => result): Promise<T> =>
+    driver.write(async (writer) => end(await work({ ...context, writer, isSearched })), caller, row);
   try {
+    if (dryRun && rights.checked) return await undone((pass) => run(true, pass));
     if (dryRun)
       return await driver.preview(
         (reader) => work({ ...context, tables: unlocked, writer: onlyReading(reader), isSearched: true }),
@@ -193,11 +195,33 @@ async function transact<T>(
   }
 }
 
+class Undone<T> extends Error {
+  readonly result: T;
+
+  constructor(result: T) {
+    super('A dry run is undone');
+    this.result = result;
+  }
+}
+
+/** For a role, whose conditions only the written tables can tell: a dry run writes, and the transaction is undone. */
+async function undone<T>(write: (end: (result: T) => never) => Promise<T>): Promise<T> {
+  try {
+    return await write((result) => {
+      throw new Undone(result);
+    });
+  } catch (error) {
+    if (error instanceof Undone) return error.result as T;
+    throw error;
+  }
+}
+
 interface RecordsRequest extends Stamped<Omit<stored.CreateRequest, 'view' | 'author'>> {
   readonly view?: View;
   /** Called once the records are locked. */
   readonly locked?: () => Promise<void>;
   readonly readOnlyToo?: boolean;
+  readonly unique?: UniqueMembers;
 }
 
 /** Resolves a body as a whole, applies its plan, and reads the records back; a dry run only plans. */
@@ -206,7 +230,8 @@ async function writeRecords(transaction: Transaction, asked: RecordsRequest): Pr
     ? await withLinked(transaction, asked)
     : asked;
   const { writer, reads, tables, isSearched } = transaction;
-  const { type, items, view, caller, unread = !view, dryRun } = request;
+  const { type, items, view, caller, unread = !view, dryRun, rights = ALL_RIGHTS } = request;
+  const readable = entryOf(rights, type.name, 'read')?.where;
   const session = createSession(transaction, request);
   const expected = items.flatMap(({ identifier, precondition }) =>
     precondition && identifier !== undefined ? [{ identifier, precondition }] : [],
@@ -217,17 +242,26 @@ async function writeRecords(transaction: Transaction, asked: RecordsRequest): Pr
   const isLocked = isNew || (await lockNamed(session, type, items, findShown));
   await request.locked?.();
   const roots = await resolveBody(session, type);
+  const allowed = await allowBody(session);
   request.precondition?.();
   if (view && expected.length > 0) {
     const bodies = await reads.records(writer, view, tagged, caller);
     throwTogether(bodies.map((body, index) => () => expected[index]?.precondition(body)));
     if (!isLocked) throw new Overtaken();
   }
-  const plan = await planWrite(session, roots);
-  if (dryRun) return dryRunOf(session, plan, unread ? undefined : view, reads, transaction.driver.dialect);
+  const plan = await planWrite(session, allowed, roots);
+  if (dryRun && !rights.checked)
+    return dryRunOf(session, plan, unread ? undefined : view, reads, transaction.driver.dialect);
   if (isSearched && tables.checkNow) await writer.run(tables.checkNow, []);
   const created = await apply(session, plan);
   const identifiers = plan.roots.map((row) => numberOf(row, created));
-  const bodies = view && !unread ? await reads.records(writer, view, identifiers, caller) : [];
-  return { records: identifiers.map((identifier, index) => ({ identifier, body: bodies[index] ?? '' })) };
+  const seen = rights.tables && view ? await reads.meeting(writer, rights, type, readable, identifiers) : undefined;
+  const shown = seen ? identifiers.filter((identifier) => seen.has(identifier)) : identifiers;
+  const bodies = view && !unread ? await reads.records(writer, view, shown, caller) : [];
+  const bodyOf = new Map(shown.map((identifier, index) => [identifier, bodies[index]]));
+  const records = identifiers.map((identifier) => ({ identifier, body: bodyOf.get(identifier) ?? '' }));
+  return {
+    records,
+    ...(dryRun ? { effects: effectsOf(session, await seenPart(session, plan, created), created) } : {}),
+  };
 }
