@@ -1,5 +1,6 @@
 /** Common parts of commands: options, exit codes, signals, the model, the database, progress. */
 import { once } from 'node:events';
+import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { errorText } from '../log.ts';
@@ -22,6 +23,8 @@ export interface Command {
   run(options: readonly string[]): Promise<number>;
 }
 
+/** A script that starts other programs may leave the service in the background, and end before it. */
+const IS_RUN_BY_NPM = process.env['npm_lifecycle_script']?.includes(basename(process.argv[1] ?? '')) ?? false;
 const PARENT = process.ppid;
 const PARENT_CHECK_MS = 500;
 
@@ -34,7 +37,7 @@ export async function stopSignal(): Promise<string> {
   const { signal } = heard;
   ignoreSignals(STOP_SIGNALS.filter((one) => one !== 'SIGINT'));
   const signals = STOP_SIGNALS.map((one) => once(process, one, { signal }).then(() => one));
-  const name = await Promise.race([...signals, ...(process.env['npm_lifecycle_event'] ? [parentExit(signal)] : [])]);
+  const name = await Promise.race([...signals, ...(IS_RUN_BY_NPM ? [parentExit(signal)] : [])]);
   heard.abort();
   return name;
 }

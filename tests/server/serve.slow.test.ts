@@ -5,6 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { closed, dial } from '../support/raw.ts';
 import { type Environment, type Running, urlOf, useCompiled } from '../support/compiled.ts';
 import { exchange } from '../support/exchange.ts';
@@ -185,21 +186,42 @@ describe('the process', () => {
     expect(service.err()).not.toContain('Debugger');
   });
 
-  test('a service that npm started ends when the shell in between is killed', async () => {
-    const file = JSON.stringify(resolve(compiled.directory, 'server.js'));
-    const environment = { npm_lifecycle_event: 'start', PORT: '0', SCHEMA_DIR: SCHEMA };
-    const env = { ...process.env, ...environment, DATABASE_URL: `sqlite:${join(directory, 'orphan.db')}` };
-    // The second command keeps the shell from replacing itself by the service.
-    const shell = spawn('sh', ['-c', `"$NODE" ${file}; true`], {
-      env: { ...env, NODE: process.execPath },
-      stdio: ['ignore', 'pipe', 'ignore'],
+  /** Runs a script as npm does; the service in it is `"$NODE" "$FILE"`. */
+  const npmRuns = (script: string, commands: string) => {
+    const npm = { npm_lifecycle_event: 'start', npm_lifecycle_script: script };
+    const database = join(mkdtempSync(join(directory, 'npm-')), 'records.db');
+    const settings = { PORT: '0', SCHEMA_DIR: SCHEMA, DATABASE_URL: `sqlite:${database}` };
+    const program = { NODE: process.execPath, FILE: resolve(compiled.directory, 'server.js') };
+    return spawn('sh', ['-c', commands], {
+      env: { ...process.env, ...npm, ...settings, ...program },
+      stdio: ['pipe', 'pipe', 'ignore'],
     });
+  };
+  const addressIn = (out: string): string => /http:[^/]*\/\/[\d.:]+/.exec(out)?.[0] ?? '';
+
+  test('a service that npm started ends when the shell in between is killed', async () => {
+    // The second command keeps the shell from replacing itself by the service.
+    const shell = npmRuns('node --v8-pool-size=0 dist/server.js', '"$NODE" "$FILE"; true');
     const [line] = await once(shell.stdout, 'data');
-    const url = /http:[^/]*\/\/[\d.:]+/.exec(String(line))?.[0] ?? '';
+    const url = addressIn(String(line));
     expect((await exchange(url, 'GET /health/live')).status).toBe(200);
     shell.kill('SIGTERM');
     await once(shell.stdout, 'close');
     await expect(exchange(url, 'GET /health/live')).rejects.toThrow('ECONNREFUSED');
+  });
+
+  test('a service that a script of npm leaves in the background goes on', async () => {
+    const shell = npmRuns('./deploy.sh', '"$NODE" "$FILE" & echo "$!"; read -r _');
+    let out = '';
+    shell.stdout.on('data', (piece: Buffer) => (out += String(piece)));
+    await until(() => out.includes('http:'));
+    shell.stdin.end();
+    await once(shell, 'exit');
+    // Longer than the service takes to notice that the shell has ended.
+    await sleep(1500);
+    expect((await exchange(addressIn(out), 'GET /health/live')).status).toBe(200);
+    process.kill(Number.parseInt(out, 10), 'SIGTERM');
+    await once(shell.stdout, 'close');
   });
 
   test('SIGTERM cuts off requests that stay open', async () => {
