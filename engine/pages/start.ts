@@ -110,7 +110,7 @@ function relationSection(model: Model): Html {
   );
   if (rows.length === 0) return NO_HTML;
   return html`<h2>How they belong together</h2>
-    <table>
+    <table tabindex="0">
       <thead>
         <tr>
           <th>A record of</th>

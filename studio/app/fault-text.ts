@@ -60,8 +60,9 @@ export function worded(say: Say, model: StudioModel, type: TypeInfo, problem: un
   const textOf = ({ code, message, pointer }: Fault): string => {
     const field = fieldAt(model, type, pointer);
     const key = BY_CODE[code];
-    if (OWN.has(code) || (key === undefined && field === undefined)) return message;
-    return key === undefined && field ? takenBy(say, field) || message : say(key ?? 'fault.required');
+    if (OWN.has(code)) return message;
+    if (key !== undefined) return say(key);
+    return (field && takenBy(say, field)) || say('fault.other', { code });
   };
   return new Problem({ ...parts, errors: parts.errors.map((fault) => ({ ...fault, message: textOf(fault) })) });
 }

@@ -30,7 +30,7 @@ export function problemText(say: Say, error: unknown): string {
   if (code === 'record-not-found') return say('problem.gone');
   const key = BY_CODE[code];
   if (key !== undefined && !pageLanguage().startsWith('en')) return say(key);
-  return message === '' || status >= 500 ? say('problem.failed', { code }) : say('problem.other', { message });
+  return message === '' || status >= 500 ? say('problem.failed', { code }) : say('problem.other', { message, code });
 }
 
 interface ProblemAlertProps {

@@ -46,7 +46,10 @@ const seen = ({ fields, variants }: TypeInfo, variant?: string): readonly FieldI
 export const amountsOf = (type: TypeInfo): readonly FieldInfo[] =>
   seen(type)
     .filter((field) => SUMMED.has(field.type) && isSummable(field) && field.enum === undefined && field.unique !== true)
-    .toSorted((one, other) => Number(one.type !== 'decimal') - Number(other.type !== 'decimal'));
+    .toSorted((one, other) => rankOf(one) - rankOf(other));
+
+/** Money first, then other amounts. */
+const rankOf = ({ shows, type }: FieldInfo): number => (typeof shows === 'object' ? 0 : type === 'decimal' ? 1 : 2);
 
 /** When a record happened; not when it was last changed. */
 export const monthField = (type: TypeInfo): FieldInfo | undefined =>
@@ -56,8 +59,12 @@ export const monthField = (type: TypeInfo): FieldInfo | undefined =>
 
 /** Amounts of what happened, such as orders, are added up; things, such as products, are counted. */
 export function firstMeasure(type: TypeInfo): Measure {
-  const [amount] = amountsOf(type);
-  return monthField(type) !== undefined && amount?.type === 'decimal' ? amount : undefined;
+  const amounts = amountsOf(type);
+  const decimals = amounts.filter((field) => field.type === 'decimal');
+  // Of several decimals nobody knows which one is meant, unless one is money.
+  const amount =
+    amounts.find(({ shows }) => typeof shows === 'object') ?? (decimals.length === 1 ? decimals[0] : undefined);
+  return monthField(type) === undefined ? undefined : amount;
 }
 
 export function divisionsOf(type: TypeInfo, variant?: string): readonly Division[] {

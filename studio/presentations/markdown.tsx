@@ -1,4 +1,5 @@
 /** Markdown as elements: HTML within it stays text. */
+import Box from '@mui/material/Box';
 import Link from '@mui/material/Link';
 import { type Token, lexer } from 'marked';
 import { createElement, Fragment, type ReactNode } from 'react';
@@ -42,5 +43,5 @@ function shown(token: Token, key: number): ReactNode {
 }
 
 export default function Markdown({ text }: { readonly text: string }) {
-  return <div>{lexer(text).map(shown)}</div>;
+  return <Box sx={{ '& > :first-child': { mt: 0 }, '& > :last-child': { mb: 0 } }}>{lexer(text).map(shown)}</Box>;
 }

@@ -6,7 +6,7 @@ import { type InputProps, SHRUNK, titleOf } from './presentation.ts';
 
 export function TextInput({ field, control, fault, say }: InputProps) {
   const { value, onChange, onBlur, ref, name } = control;
-  const isLong = field.multiline === true || isJson(field);
+  const isLong = field.multiline === true || field.shows === 'markdown' || isJson(field);
   const canBeNull = field.nullable !== false && (field.type === 'string' || isJson(field));
   const placeholder =
     value === null ? say('value.null') : value === '' && field.type === 'string' ? say('value.empty_text') : undefined;

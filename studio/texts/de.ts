@@ -42,7 +42,7 @@ export const de: Texts = {
   'token.use': 'Öffnen',
   'token.forget': 'Token vergessen',
   'token.characters': 'Es enthält Zeichen, die kein Token hat.',
-  'token.refused': 'Der Dienst nimmt dieses Token nicht an: %{message}',
+  'token.refused': 'Der Dienst nimmt dieses Token nicht an.',
   'problem.unique': 'Ein anderer Datensatz hat einen Wert, der eindeutig sein muss.',
   'problem.restrict': 'Andere Datensätze verweisen auf diesen.',
   'problem.reference': 'Einen verknüpften Datensatz gibt es nicht, oder er kann hier nicht verknüpft werden.',
@@ -53,7 +53,7 @@ export const de: Texts = {
     'Der Dienst ist nicht erreichbar. Bitte noch einmal versuchen, wenn die Verbindung wieder da ist.',
   'problem.unanswered':
     'Die Verbindung brach ab, bevor der Dienst antwortete. Vielleicht wurde gespeichert; ein neuer Versuch schadet nicht.',
-  'problem.forbidden': 'Das Token erlaubt das nicht: %{message}',
+  'problem.forbidden': 'Das ist Ihnen hier nicht erlaubt.',
   'problem.unauthorized': 'Der Dienst nimmt das Token nicht mehr an. Bitte ein anderes eingeben.',
   'problem.busy':
     'Der Dienst ist ausgelastet. Es wurde nichts geändert. Bitte in %{smart_count} Sekunde noch einmal versuchen. |||| Der Dienst ist ausgelastet. Es wurde nichts geändert. Bitte in %{smart_count} Sekunden noch einmal versuchen.',
@@ -62,7 +62,7 @@ export const de: Texts = {
   'problem.changed': 'Jemand anderes hat diesen Datensatz inzwischen geändert. Es wurde nichts gespeichert.',
   'problem.gone': 'Diesen Datensatz gibt es nicht mehr.',
   'problem.retry': 'Noch einmal versuchen',
-  'problem.other': '%{message}',
+  'problem.other': 'Der Dienst nimmt das nicht an (%{code}).',
   'problem.failed': 'Das hat nicht geklappt (%{code}). Bitte den Betreibern des Dienstes melden.',
   'column.ascending': 'Sortieren',
   'column.forward': 'Nach vorn',
@@ -199,7 +199,7 @@ export const de: Texts = {
   'form.anew': 'Als neuen Datensatz speichern',
   'form.changes': '%{smart_count} Änderung |||| %{smart_count} Änderungen',
   'form.discard': 'Verwerfen',
-  'form.not_json': 'Das ist kein JSON: %{message}',
+  'form.not_json': 'Das ist kein JSON.',
   'form.other_keys_help': 'Ein JSON-Objekt mit allen Schlüsseln, die keinem Feld gehören',
   'form.faults':
     'Es wurde nichts gespeichert: Eine Eingabe muss korrigiert werden. |||| Es wurde nichts gespeichert: %{smart_count} Eingaben müssen korrigiert werden.',
@@ -290,6 +290,7 @@ export const de: Texts = {
   'fault.read_only': 'kann hier nicht geändert werden',
   'fault.reference': 'Diesen Datensatz gibt es nicht, oder er kann hier nicht verknüpft werden',
   'fault.restrict': 'Andere Datensätze verweisen darauf',
+  'fault.other': 'wird hier nicht angenommen (%{code})',
   'fault.email': 'eine Adresse wie anna@example.com',
   'fault.uri': 'eine Adresse wie https://example.com',
   'fault.enum': 'muss einer dieser Werte sein: %{values}',

@@ -287,6 +287,7 @@ export const en = {
   'fault.read_only': 'cannot be changed here',
   'fault.reference': 'this record does not exist, or cannot be linked here',
   'fault.restrict': 'other records refer to it',
+  'fault.other': 'is not accepted here (%{code})',
   'fault.email': 'an address such as anna@example.com',
   'fault.uri': 'an address such as https://example.com',
   'fault.enum': 'has to be one of: %{values}',
