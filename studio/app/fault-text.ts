@@ -16,7 +16,6 @@ const BY_CODE: Readonly<Record<string, TextKey>> = {
   'read-only': 'fault.read_only',
   'not-found': 'fault.reference',
   deleted: 'fault.reference',
-  'precondition-failed': 'many.outdated',
   restrict: 'fault.restrict',
 };
 /** Their messages are those of the descriptor. */
@@ -70,5 +69,6 @@ export function worded(say: Say, model: StudioModel, type: TypeInfo, problem: un
 /** The first of its faults, or what it is as a whole. */
 export function reasonOf(say: Say, model: StudioModel, type: TypeInfo, problem: unknown): string {
   const [fault] = problemOf(worded(say, model, type, problem)).errors;
-  return fault?.message ?? problemText(say, problem);
+  // The tag that is wrong says nothing to people.
+  return fault?.code === 'precondition-failed' ? say('many.outdated') : (fault?.message ?? problemText(say, problem));
 }

@@ -205,22 +205,26 @@ export default function ChangeDialog({ chosen, onClose }: ChangeDialogProps) {
                 <Typography>
                   {plan.change.target.title}: <Given plan={plan} choice={choice} />
                 </Typography>
-                <Grid
-                  label={say('many.sample')}
-                  rows={plan.sample.map((values) => ({
-                    key: identifierOf(type, values),
-                    cells: [
-                      <bdi key="name">{nameOf(type, values)}</bdi>,
-                      <span key="change">
-                        <Had plan={plan} values={values} /> → <Given plan={plan} choice={choice} />
-                      </span>,
-                    ],
-                  }))}
-                />
-                {total > plan.sample.length && plan.sample.length > 0 && (
-                  <Typography variant="body2">
-                    {say('import.more', { smart_count: total - plan.sample.length })}
-                  </Typography>
+                {outcome === undefined && (
+                  <>
+                    <Grid
+                      label={say('many.sample')}
+                      rows={plan.sample.map((values) => ({
+                        key: identifierOf(type, values),
+                        cells: [
+                          <bdi key="name">{nameOf(type, values)}</bdi>,
+                          <span key="change">
+                            <Had plan={plan} values={values} /> → <Given plan={plan} choice={choice} />
+                          </span>,
+                        ],
+                      }))}
+                    />
+                    {total > plan.sample.length && plan.sample.length > 0 && (
+                      <Typography variant="body2">
+                        {say('import.more', { smart_count: total - plan.sample.length })}
+                      </Typography>
+                    )}
+                  </>
                 )}
               </>
             )}

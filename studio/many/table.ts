@@ -53,7 +53,7 @@ async function readCsv(file: string): Promise<readonly (readonly string[])[]> {
 }
 
 /** A spreadsheet would run what begins so; numbers are none of it. */
-const FORMULA = /^(?:[=@\t\r]|[-+](?![\d.,\s]*$))/;
+const FORMULA = /^(?:[=@\t\r]|[-+](?![\d.,]+$))/;
 
 /** The byte order mark makes Excel read UTF-8; a language with a decimal comma has another separator. */
 export async function writeCsv(rows: readonly (readonly string[])[], hasComma: boolean): Promise<Blob> {

@@ -252,8 +252,6 @@ test('what prevents a deletion is said before it is tried, with links', async ()
   const { page, close } = await visit({ locale: 'en-US' });
   await forms.open(page, '/tax-classes/5');
   await page.getByRole('button', { name: 'Delete' }).click();
-  const link = page.getByRole('link', { name: 'Open the record that is in the way: Sales tax rate 1' });
-  expect(await link.getAttribute('href')).toBe('/studio/sales-tax-rates/1');
   await page.getByRole('dialog').getByRole('link', { name: '1 Sales tax rate', exact: true }).click();
   await page.getByText('Tax class').first().waitFor();
   await close();
