@@ -510,6 +510,21 @@ describe('what somebody else did to the tables', () => {
     expect(await contents(project)).toBe(before);
   });
 
+  test.each([
+    ['is dropped', 'code: { type: integer }'],
+    ['gives way to an index', 'code: { type: integer, index: true }'],
+  ])('a unique rule that %s, beside a foreign key of somebody else that needs it', async (_, field) => {
+    const project = await projectOf(withBook('code: { type: integer, unique: true }'));
+    await runSql(project.database, 'create table slips (code bigint constraint far references books (code))');
+    project.write(withBook(field));
+    const planned = await project.run('plan');
+    expect([planned.code, planned.out]).toEqual([
+      1,
+      expect.stringMatching(onEach === 0 ? /"slips"/ : /key far of table/),
+    ]);
+    await expect(project.starts()).rejects.toThrow(/slips/);
+  });
+
   test('a field becomes narrower beside a check of somebody else: both hold, and a dropped type takes its own along', async () => {
     const priced = (scale: number): Files => ({
       'book.yaml': `${BOOKS}  price: { type: decimal, precision: 9, scale: ${scale} }\nrelations: { next: { kind: belongsTo, type: Book } }\n`,

@@ -9,8 +9,8 @@ import type { OtherColumn } from './task.ts';
 
 /**
  * Kinds: relation (`detail`: table or view), column (`detail`: type, default), needed (column without default), index,
- * trigger (`detail`: its events), reader (of column `detail`: a view, an index, a constraint, a foreign key of another table), denied (table or
- * schema `name` has another owner).
+ * trigger (`detail`: its events), reader (of column or index `detail`: a view, an index, a constraint, a foreign key of another table),
+ * denied (table or schema `name` has another owner).
  */
 interface Found {
   readonly kind: string;
@@ -158,7 +158,10 @@ export function obstaclesTo(
   const relations = new Map(found(catalogue, '', 'relation').map(({ name, detail }) => [nameKey(name), detail]));
   const columns = new Set(otherColumns(applied, catalogue, table).map(({ name }) => nameKey(name)));
   const isDropped = isTableDrop(step);
-  const lost = new Set(tasks.flatMap((task) => task.drops ?? []));
+  const lost = new Set([
+    ...tasks.flatMap((task) => task.drops ?? []),
+    ...edits.flatMap((edit) => (edit.kind === 'dropIndex' ? edit.name : [])),
+  ]);
   const isRebuilt = tasks.some(({ replaces }) => replaces);
   const added = edits.flatMap((edit) => (edit.kind === 'addColumn' ? edit.column.name : []));
   const readers = found(catalogue, table, 'reader').filter(({ name, detail }) => {

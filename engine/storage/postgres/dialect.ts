@@ -114,6 +114,8 @@ const CATALOGUE = `with own as (
     from pg_depend join own on refclassid = 'pg_class'::regclass and refobjid = own.oid
       left join pg_attribute on attrelid = refobjid and attnum = refobjsubid and refobjsubid > 0
     where deptype = 'n' or deptype = 'a' and refobjsubid > 0 and classid in ('pg_class'::regclass, 'pg_constraint'::regclass)
+    union all select own.name, i.relname::text, case when conrelid = confrelid then 'constraint ' || conname else format('foreign key %s of table "%s"', conname, c.relname) end
+    from pg_constraint t join own on own.oid = confrelid join pg_class i on i.oid = conindid join pg_class c on c.oid = conrelid where contype = 'f'
   )
   select 'relation', '', relname::text, case relkind when 'r' then 'table' when 'p' then 'table' when 'v' then 'view' when 'm' then 'materialized view'
     when 'i' then 'index' when 'I' then 'index' when 'S' then 'sequence' when 'f' then 'foreign table' else 'type' end

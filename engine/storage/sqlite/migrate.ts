@@ -86,9 +86,15 @@ function explainErrors(sql: string, work: () => void): void {
   }
 }
 
-function brokenKeys({ all }: SqliteConnection): string | undefined {
+/** The check itself fails on a key that leads to columns without a unique index. */
+function brokenKeys({ database }: SqliteConnection): string | undefined {
   const sql = 'select "table", rowid, parent from pragma_foreign_key_check';
-  const broken = all({ sql }, []) as readonly (readonly (string | number | null)[])[];
+  let broken: readonly (readonly (string | number | null)[])[];
+  try {
+    broken = database.prepare<[], (string | number | null)[]>(sql).raw().all();
+  } catch (error) {
+    return reasonOf(error);
+  }
   if (broken.length === 0) return undefined;
   const shown = broken.slice(0, MAX_SHOWN).map(([table, row, parent]) => `row ${row} of ${table} to ${parent}`);
   return `${broken.length} foreign keys would lead nowhere: ${shown.join(', ')}`;
@@ -142,7 +148,8 @@ export function dryRun(
     for (task of tasks) runTask(scratch, task, () => undefined);
     [task] = tasks;
     for (const sql of lostIn(scratch, rows, own)) scratch.run({ sql }, []);
-    return undefined;
+    const mismatch = brokenKeys(scratch);
+    return task && mismatch !== undefined ? { task, reason: mismatch } : undefined;
   } catch (error) {
     return task && { task, reason: reasonOf(error) };
   } finally {
