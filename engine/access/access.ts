@@ -65,7 +65,7 @@ const BEARER = /^Bearer +([\w.~+/-]+=*) *$/i;
 const BEARER_SCHEME = /^Bearer(?: |$)/i;
 const MAX_TOKEN = 8192;
 
-export const ANONYMOUS = 'anonymous';
+const ANONYMOUS = 'anonymous';
 
 const hasFiles = (directory: string): boolean => existsSync(directory) && findDescriptors(directory).length > 0;
 

@@ -225,10 +225,11 @@ function* unsupported(role: Role, type: RecordType, model: Model): Findings {
     return written?.file === role.file ? written.path : ['role'];
   };
   const circle = circleOf(type, model);
-  if (circle.some((one) => ruleOf(role, one, model, 'read') !== undefined)) {
+  const isRead = (one: RecordType): boolean => Boolean(ruleOf(role, one, model, 'read'));
+  if (circle.some((one) => isRead(one) || ownersOf(one, model).some(({ parts }) => isRead(parts.source)))) {
     const isPlain = circle.every((one) => {
       const rule = ruleOf(role, one, model, 'read');
-      return rule && rule.where.length === 0;
+      return rule && rule.where.length === 0 && rule.isScoped;
     });
     if (!isPlain)
       yield refuse(`a condition or scope on ${type.name}, which owns records of its own kind,`, pathOf('read'));

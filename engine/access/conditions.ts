@@ -23,7 +23,7 @@ export const wholeData = memoized((model: Model): Model => {
   return revised(model, new Map<object, object>([...tables, ...joins]));
 });
 
-export const dollar = (table: string): string => `${table}$`;
+const dollar = (table: string): string => `${table}$`;
 
 const CLAIM = 'claim';
 const NOW = 'now';

@@ -73,7 +73,7 @@ export function ruleOf(role: Role, type: RecordType, model: Model, action: Actio
 }
 
 /** The role's scope, where it holds for the type itself: owned types without its fields have it through their owners. */
-export function scopeOf({ scopes, unscoped }: Role, type: RecordType, model: Model): JsonObject | undefined {
+function scopeOf({ scopes, unscoped }: Role, type: RecordType, model: Model): JsonObject | undefined {
   const { conditions } = scopes.find((scope) => scope.conditions !== undefined) ?? {};
   if (conditions === undefined || unscoped.has(type.name)) return undefined;
   return conditionFaults(conditions, wholeOfData(type, model), []).length === 0 ? conditions : undefined;

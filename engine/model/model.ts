@@ -167,6 +167,8 @@ export interface RecordType {
   readonly label: Field | undefined;
   readonly presents: Presents;
   readonly fields: ReadonlyMap<string, Field>;
+  /** For a role, further fields that bodies may have. */
+  readonly writeOnly?: readonly Field[];
   /** Generated fields known only to other instances: the service fills them in, requests cannot see them. */
   readonly hidden: readonly Field[];
   readonly relations: ReadonlyMap<string, Relation>;

@@ -95,10 +95,9 @@ export const entryOf = ({ key, types }: Rights, typeName: string, action: Action
 
 export const knows = ({ key, types }: Rights, typeName: string): boolean => key === '' || types.has(typeName);
 
-export const canRead = (rights: Rights, typeName: string): boolean => entryOf(rights, typeName, 'read') !== undefined;
+const canRead = (rights: Rights, typeName: string): boolean => entryOf(rights, typeName, 'read') !== undefined;
 
-export const actionOf = (operation: Operation): Action =>
-  operation === 'list' || operation === 'get' ? 'read' : operation;
+const actionOf = (operation: Operation): Action => (operation === 'list' || operation === 'get' ? 'read' : operation);
 
 /** Whether the client can do this to some records; types that it does not know do not exist for it. */
 export const can = (rights: Rights, type: RecordType, operation: Operation): boolean =>
@@ -136,7 +135,7 @@ export function showsLink(rights: Rights, type: RecordType, reference: Reference
 export const takes = (rights: Rights, { name: type }: RecordType, action: 'create' | 'update', name: string): boolean =>
   isAmong(entryOf(rights, type, action), name);
 
-export const takesSome = (rights: Rights, type: RecordType, name: string): boolean =>
+const takesSome = (rights: Rights, type: RecordType, name: string): boolean =>
   takes(rights, type, 'create', name) || takes(rights, type, 'update', name);
 
 /** Whether the type requires a relation that the client cannot see, so that it cannot create records. */
@@ -293,6 +292,7 @@ function seeType(
       order: presents.order?.filter((term) => isSeenName(term.split(' ', 1).join())),
     },
     fields: new Map([...type.fields].filter(([, field]) => isShown(field))),
+    writeOnly: [...type.fields.values()].filter((field) => !isShown(field) && takesSome(rights, type, field.name)),
     relations,
     open: type.open && entryOf(rights, type.name, 'read')?.openKeys === true,
     order: type.order.filter(({ field }) => field === undefined || isShown(field)),
@@ -321,6 +321,7 @@ function seeType(
     const isPart = owned && rights.tables !== undefined && entryOf(rights, target.name, 'read')?.isPart === true;
     revisions.set(relation, {
       ...(isPart ? { parts: partsOf(target.table) } : {}),
+      ...(isWritten && !takesSome(rights, type, relation.name) ? { required: false } : {}),
       nested: canWriteThrough(rights, relation) ? 'write' : 'link',
       inverse: inverse && canFollow(rights, inverse) ? inverse : undefined,
       fields: fields.filter(({ name }) => shows(rights, target, name)),

@@ -24,6 +24,11 @@ const longName = ({ source, name }: Relation): string => source.name + name.spli
 const fieldsOf = ({ fields, defaultVariant }: RecordType, { isSimple }: Components): readonly Field[] =>
   isSimple ? defaultVariant.fields : [...fields.values()];
 
+const inputsOf = (type: RecordType, parts: Components): readonly Field[] => [
+  ...fieldsOf(type, parts),
+  ...(type.writeOnly ?? []),
+];
+
 export const recordRef = (type: RecordType, parts: Components): JsonObject =>
   parts.use('schemas', `record ${type.name}`, type.name, () => {
     const relations = [...type.relations.values()].filter(({ shown }) => shown || !parts.isSimple);
@@ -74,13 +79,13 @@ function shownRelation(relation: Relation, parts: Components): JsonObject {
 
 export const changeRef = (type: RecordType, parts: Components): JsonObject =>
   parts.use('schemas', `input ${type.name}`, `${type.name}Input`, () =>
-    inputSchema(type, fieldsOf(type, parts), writingOf(parts)),
+    inputSchema(type, inputsOf(type, parts), writingOf(parts)),
   );
 
 export const creationRef = (type: RecordType, parts: Components): JsonObject =>
   parts.use('schemas', `creation ${type.name}`, `New${type.name}`, () => ({
     ...(type.checks.length === 0 ? {} : { description: rulesOf(type).trimStart() }),
-    ...creationSchema(type, fieldsOf(type, parts), {
+    ...creationSchema(type, inputsOf(type, parts), {
       ...writingOf(parts),
       identifier: chosenIdentifier,
       field: (field) => ({
@@ -93,7 +98,7 @@ export const creationRef = (type: RecordType, parts: Components): JsonObject =>
 export const itemRef = (type: RecordType, parts: Components): JsonObject =>
   parts.use('schemas', `item ${type.name}`, `Changed${type.name}`, () => {
     const { name } = type.identifier;
-    const { properties, ...schema } = inputSchema(type, fieldsOf(type, parts), writingOf(parts));
+    const { properties, ...schema } = inputSchema(type, inputsOf(type, parts), writingOf(parts));
     return {
       ...schema,
       properties: {

@@ -7,12 +7,19 @@ import { checkSchema } from '../../engine/validation/check-schema.ts';
 
 const { schema } = checkSchema('tests/fixtures/roles/schema');
 
-function faultsOf(...files: readonly string[]): readonly string[] {
+const faultsOf = (...files: readonly string[]): readonly string[] => {
   if (!schema) throw new Error('the schema is faulty');
+  return faultsWith(schema, ...files);
+};
+
+function faultsWith(
+  { model, validatorsOf }: NonNullable<typeof schema>,
+  ...files: readonly string[]
+): readonly string[] {
   const directory = mkdtempSync(join(tmpdir(), 'access-'));
   mkdirSync(directory, { recursive: true });
   for (const [index, text] of files.entries()) writeFileSync(join(directory, `${index}.yaml`), text);
-  const { roles, diagnostics } = checkRoles(directory, schema.model, schema.validatorsOf);
+  const { roles, diagnostics } = checkRoles(directory, model, validatorsOf);
   expect(roles === undefined).toBe(diagnostics.length > 0);
   return diagnostics.map(({ line, column, code, message }) => `${line}:${column} ${code} ${message}`);
 }
@@ -69,4 +76,20 @@ test('faults between files', () => {
 test('included entries that agree, and an own entry in place of those that do not', () => {
   const [a, b] = ['role: a\nread: { Order: true, Tag: true }', 'role: b\nread: { Order: false, Tag: true }'];
   expect(faultsOf(a, b, 'role: c\ninclude: [a, b]\nread: { Order: true }')).toEqual([]);
+});
+
+test('a condition on types that own each other in a circle', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'schema-'));
+  const relations = `
+relations:
+  parent: { kind: belongsTo, type: Folder, inverse: folders }
+  folders: { kind: hasMany, type: Folder, inverse: parent, owned: true }
+`;
+  writeFileSync(join(directory, 'folder.yaml'), `type: Folder\nfields: { name: { type: string } }${relations}`);
+  const { schema: folders } = checkSchema(directory);
+  if (!folders) throw new Error('the schema is faulty');
+  expect(faultsWith(folders, 'role: a\nread: { Folder: true }')).toEqual([]);
+  expect(faultsWith(folders, 'role: a\nread: { Folder: { where: { name: x } } }')).toEqual([
+    expect.stringContaining('2:9 not-supported a condition or scope on Folder'),
+  ]);
 });
