@@ -82,7 +82,7 @@ export interface CheckDescriptor {
   readonly at?: string;
 }
 
-interface IdentifierDescriptor {
+export interface IdentifierDescriptor {
   readonly name?: string;
   readonly title?: string;
   readonly description?: string;

@@ -4,7 +4,14 @@ import { MAX_GIVEN_IDENTIFIER } from '../../engine/descriptor/descriptor.ts';
 import type { Field, RecordType, Relation } from '../../engine/model/model.ts';
 import { checkFaults } from './checks.ts';
 import { entriesOf, referenceName } from './template.ts';
-import { allMentions, type BodyPath, namesOfMembers, type RecordMention, type RelationContent } from './mentions.ts';
+import {
+  allMentions,
+  type BodyPath,
+  madeByClients,
+  namesOfMembers,
+  type RecordMention,
+  type RelationContent,
+} from './mentions.ts';
 import { isUnchanged, ownEntries, refusedAt, writtenAs } from './values.ts';
 import { isIdentifierKey } from './world.ts';
 
@@ -58,9 +65,11 @@ function missingIn(mentions: readonly RecordMention[]): readonly string[] {
     if (made.findIndex((one) => one.who === who) !== index) return [];
     if (via?.relation.nested === 'link' && !via.relation.owned) return [pointer([...path, type.identifier.name])];
     const said = new Set(made.filter((one) => one.who === who).flatMap(({ body }) => Object.keys(body)));
-    return [...type.fields.values(), ...type.relations.values()]
-      .filter(({ required, name }) => required && name !== via?.relation.inverse?.name && !said.has(name))
-      .map(({ name }) => pointer([...path, name]));
+    const key = madeByClients(type) && !said.has(type.identifier.name) ? [type.identifier] : [];
+    const required = [...type.fields.values(), ...type.relations.values()].filter(
+      (one) => one.required && one.name !== via?.relation.inverse?.name && !said.has(one.name),
+    );
+    return [...key, ...required].map(({ name }) => pointer([...path, name]));
   });
 }
 

@@ -4,7 +4,7 @@ import { MAX_GIVEN_IDENTIFIER } from '../../engine/descriptor/descriptor.ts';
 import type { RecordType } from '../../engine/model/model.ts';
 import type { Request } from './case.ts';
 import type { ConditionRequest, ListRequest, OrderRequest, ViewRequest } from './reads.ts';
-import { type Id, idValue } from './world.ts';
+import { givenId, type Id, idValue } from './world.ts';
 
 type Query = readonly string[];
 
@@ -23,6 +23,9 @@ export interface Call {
 
 /** An identifier that no record has: clients cannot choose it. */
 export const MISSING_ID = MAX_GIVEN_IDENTIFIER + 1;
+
+/** Likewise of types whose identifiers are no numbers: nobody chooses it. */
+export const missingId = (type: RecordType): Id => givenId(type, MISSING_ID);
 
 const idText = (id: Id): string => (typeof id === 'string' ? `{${id}}` : String(id));
 

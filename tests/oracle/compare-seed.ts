@@ -1,5 +1,6 @@
 /** One seed: random schemas, each with a sequence of random requests, on each available database. */
 import { rmSync } from 'node:fs';
+import type { IdentifierDescriptor } from '../../engine/descriptor/descriptor.ts';
 import fc from '../support/fast-check.ts';
 import { randomSchema, readModel, writeSchema } from '../support/random-schema.ts';
 import { databaseKinds } from '../support/databases.ts';
@@ -13,6 +14,15 @@ import { randomOperation } from './random-operations.ts';
  */
 export const QUICK_SEEDS = [1, 2, 3, 4, 5, 6];
 
+/** What identifies the records of each type. */
+const KEYS: readonly [IdentifierDescriptor, ...IdentifierDescriptor[]] = [
+  { name: 'id' },
+  { name: 'id', type: 'uuid' },
+  { name: 'id', type: 'uuid', by: 'client' },
+  { name: 'id', type: 'integer', by: 'client' },
+  { name: 'key', type: 'string', maxLength: 40, examples: ['é/%20 ?#'] },
+];
+
 interface Size {
   readonly sequences: number;
   readonly requests: number;
@@ -24,7 +34,9 @@ interface Size {
 export async function compareSeed(seed: number, { sequences, requests, shrinking }: Size): Promise<number> {
   let compared = 0;
   const operations = fc.array(randomOperation, { maxLength: requests, size: 'max' });
-  const property = fc.asyncProperty(randomSchema, operations, async (descriptors, drawn) => {
+  const kinds = fc.array(fc.constantFrom(...KEYS), { minLength: 3, maxLength: 3 });
+  const property = fc.asyncProperty(randomSchema, operations, kinds, async (plain, drawn, keys) => {
+    const descriptors = plain.map((one, index) => ({ ...one, identifier: keys[index] ?? KEYS[0] }));
     const directory = writeSchema(descriptors);
     try {
       const model = readModel(directory);

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { isObject, type JsonObject, type JsonValue } from '../../engine/json/json.ts';
 import type { Model, RecordType } from '../../engine/model/model.ts';
-import { type Bindings, fill, fillPath, writeJson } from './template.ts';
+import { type Bindings, fill, fillPath, isGiven, Variables, writeJson } from './template.ts';
 import { type Call, deletesFound, foundDeletion, linkTo, requestOf, uniquesOf } from './call.ts';
 import { compareAnswer } from './compare.ts';
 import { answer as oracle, type OracleAnswer } from './oracle.ts';
@@ -10,6 +10,7 @@ import { Unreachable } from './refusal.ts';
 import {
   copyWorld,
   createWorld,
+  givenId,
   type Id,
   idIn,
   isField,
@@ -153,9 +154,9 @@ function linkingEachOther(
   );
   return bodies.map((body, index) => {
     const relation = links[draw(Math.max(1, links.length))];
-    const link = linkTo(type, first + draw(bodies.length));
+    const link = linkTo(type, givenId(type, first + draw(bodies.length)));
     const value = relation?.toMany ? [link] : link;
-    return { ...body, [type.identifier.name]: first + index, ...(relation ? { [relation.name]: value } : {}) };
+    return { ...body, ...linkTo(type, givenId(type, first + index)), ...(relation ? { [relation.name]: value } : {}) };
   });
 }
 
@@ -272,7 +273,7 @@ async function perform(session: Session, model: Model, operation: Operation): Pr
   if (id === undefined) return undefined;
   if (operation.kind === 'delete') return checkWrite(session, operation, { type, method: 'DELETE', id });
   if (operation.kind === 'get') return check(session, { type, method: 'GET', id, view: drawView(draw, type) });
-  return write(session, type, operation, draw, operation.choices.length % 20 === 19 ? NOWHERE : id);
+  return write(session, type, operation, draw, operation.choices.length % 20 === 19 ? givenId(type, NOWHERE) : id);
 }
 
 /** Every record of every type, as both see it in the end. */
@@ -282,18 +283,19 @@ async function compareAll(session: Session, model: Model): Promise<void> {
   if (dangling.length > 0) throw new Error(`rows refer to nothing: ${JSON.stringify(dangling)}`);
 }
 
-const NEW = 2 ** 50;
+const NEW = 2n ** 130n;
 /** The identifier of no record. */
 const NOWHERE = 2 ** 51;
 
 export async function compareSequence(bench: Bench, model: Model, operations: readonly Operation[]): Promise<number> {
-  const bindings: Bindings = new Map();
-  const rank = (id: Id): number => {
-    if (typeof id === 'number') return id;
+  const bindings: Bindings = new Variables();
+  const rank: World['rank'] = (id) => {
+    if (typeof id === 'number' || isGiven(id)) return rankByCreation(id);
     const known = bindings.get(id);
     if (known === undefined && session.gives)
       throw new Unreachable('only the service knows which identifier is larger');
-    return Number(known ?? NEW + rankByCreation(id));
+    if (known === undefined) return NEW + BigInt(rankByCreation(id));
+    return typeof known === 'string' ? BigInt(`0x${known.replaceAll('-', '')}`) : Number(known);
   };
   const session: Session = {
     world: createWorld(rank),

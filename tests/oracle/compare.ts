@@ -99,8 +99,9 @@ function matchHeader(name: string, expected: string | null, got: string | undefi
   const [head = '', tail = ''] = expected.split(place);
   const middle = got.slice(head.length, tail === '' ? undefined : -tail.length);
   if (variable === '*') return /^[\w.:/+=-]{1,128}$/.test(middle) ? [] : wrong;
-  if (got !== head + middle + tail || !/^\d+$/.test(middle)) return wrong;
-  return match(reference(variable), tree(Number(middle)), `header ${name}`, bindings);
+  if (got !== head + middle + tail || !/^[\w.~%!'()*-]+$/.test(middle)) return wrong;
+  const value = /^\d+$/.test(middle) ? Number(middle) : decodeURIComponent(middle);
+  return match(reference(variable), tree(value), `header ${name}`, bindings);
 }
 
 const tree = (value: string | number): Tree => ({ text: JSON.stringify(value) });

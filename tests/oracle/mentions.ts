@@ -43,6 +43,10 @@ interface BodyReading {
   readonly given: ReadonlySet<string>;
 }
 
+export const madeByClients = ({ identifier }: RecordType): boolean => identifier.by === 'client';
+
+const canWrite = ({ writable }: RecordMention, { nested }: Relation): boolean => writable && nested === 'write';
+
 /** A nested record: the one that it names, there or to be made, the child that is there, or a new one. */
 function whoIs(
   { world, given: all }: BodyReading,
@@ -55,8 +59,10 @@ function whoIs(
   const id = idIn(body, target);
   if (id !== undefined) {
     const who = nameOf(target, id);
-    const given = all.has(who);
-    return { who, id, row: given ? undefined : rowOf(world, target, id), named: true, own: false, given };
+    const row = all.has(who) ? undefined : rowOf(world, target, id);
+    // Clients that make identifiers name new records too.
+    const isMade = madeByClients(target) && row === undefined && !parent.lost && canWrite(parent, relation);
+    return { who, id, row, named: !isMade || all.has(who), own: false, given: isMade || all.has(who) };
   }
   if (relation.toMany || !relation.owned)
     return { who: `new ${pointer(path)}`, id, row: undefined, named: false, own: false, given: false };
@@ -84,7 +90,7 @@ function nestedMention(
     ...(back ? { row: back.row, named: false } : {}),
     body,
     path,
-    writable: parent.writable && relation.nested === 'write',
+    writable: canWrite(parent, relation),
     via: { relation, parent },
     lost: parent.lost || (found.named && !found.given && found.row === undefined && back === undefined),
   });

@@ -3,10 +3,11 @@ import { pick } from '../../engine/field-types/field-type.ts';
 import { isObject, type JsonObject, type JsonValue, pointer } from '../../engine/json/json.ts';
 import { MAX_GIVEN_IDENTIFIER } from '../../engine/descriptor/descriptor.ts';
 import type { Field, RecordType, Relation } from '../../engine/model/model.ts';
+import { linkTo } from './call.ts';
 import { raw } from './template.ts';
 import { badValues, refusedAt } from './values.ts';
 import { represent, type Shown, shownBy } from './reads.ts';
-import { type Id, idValue, type RecordRow, rowOf, rowsOf, type World } from './world.ts';
+import { givenId, type Id, idValue, type RecordRow, rowOf, rowsOf, type World } from './world.ts';
 import fc from '../support/fast-check.ts';
 
 export const KINDS =
@@ -161,19 +162,17 @@ function drawRelated(drawing: Drawing, way: Way, at: Path, avoid: ReadonlySet<Id
   const { relation } = way;
   const { target, nested } = relation;
   const name = target.identifier.name;
+  const nowhere = linkTo(target, givenId(target, MAX_GIVEN_IDENTIFIER));
   const choice = draw(16);
   const drawn = existing(drawing, relation);
   const id = drawn !== undefined && avoid.has(drawn) && draw(6) > 0 ? undefined : drawn;
-  if (choice === 15) return { [name]: MAX_GIVEN_IDENTIFIER };
+  if (choice === 15) return nowhere;
   if (choice === 14 && draw(3) === 2) {
     faults.push(pointer(nested === 'link' ? [...at, name] : at));
     return nested === 'link' ? {} : 'no record';
   }
   if (choice > 9 && nested === 'write') return drawRecord(drawing, target, at, true, way, undefined);
-  if (id === undefined)
-    return nested === 'write'
-      ? drawRecord(drawing, target, at, true, way, undefined)
-      : { [name]: MAX_GIVEN_IDENTIFIER };
+  if (id === undefined) return nested === 'write' ? drawRecord(drawing, target, at, true, way, undefined) : nowhere;
   if (choice > 6 && (nested === 'write' || choice === 9)) {
     const copy = { ...copyOf(world, target, id, draw(3)) };
     const edited = Object.keys(copy)[draw(2 * Object.keys(copy).length)];
@@ -204,7 +203,7 @@ function drawWayBack({ draw }: Drawing, { relation, parent }: Way): JsonValue | 
   const choice = draw(6);
   if (choice < 3 || parent === undefined || relation.inverse === undefined) return undefined;
   const { name } = relation.source.identifier;
-  if (choice === 5 && draw(3) === 2) return { [name]: MAX_GIVEN_IDENTIFIER };
+  if (choice === 5 && draw(3) === 2) return linkTo(relation.source, givenId(relation.source, MAX_GIVEN_IDENTIFIER));
   return { [name]: idValue(parent) };
 }
 
@@ -234,6 +233,8 @@ function drawRecord(
   row: RecordRow | undefined,
 ): JsonObject {
   const body: Record<string, JsonValue> = {};
+  if (creating && type.identifier.by === 'client' && drawing.draw(9) > 0)
+    Object.assign(body, linkTo(type, givenId(type, NESTED_GIVEN + drawing.draw(1000))));
   const child = from?.relation;
   // Whether an only child is there, and is changed, is not known here.
   const mayLack = creating && !(child?.owned && !child.toMany);
@@ -272,6 +273,7 @@ const OPEN_TEXTS = [
 const FREE_TEXTS = OPEN_TEXTS.filter((text) => text !== 'null');
 
 const FIRST_GIVEN = 1_000_000;
+const NESTED_GIVEN = 20_000;
 
 export function drawBody(world: World, draw: Draw, type: RecordType, id: Id | undefined): Drawn {
   const drawing: Drawing = { world, draw, faults: [], paths: new Set<string>() };
@@ -280,7 +282,7 @@ export function drawBody(world: World, draw: Draw, type: RecordType, id: Id | un
   const { name } = type.identifier;
   const body = { ...drawRecord(drawing, type, [], id === undefined, undefined, row) };
   const rows = [...rowsOf(world, type).keys()];
-  if (choice > 9 && id === undefined) body[name] = FIRST_GIVEN * (1 + draw(20));
+  if (choice > 9 && id === undefined) body[name] = idValue(givenId(type, FIRST_GIVEN * (1 + draw(20))));
   else if (choice > 8 && id !== undefined) body[name] = idValue(choice === 11 ? (rows[draw(rows.length)] ?? id) : id);
   return { body, faults: drawing.faults, paths: [...drawing.paths] };
 }

@@ -2,7 +2,7 @@
 import type { JsonValue } from '../../engine/json/json.ts';
 import type { Field, RecordType, Relation } from '../../engine/model/model.ts';
 import type { ConditionRequest, FilterRequest, ListRequest, ViewRequest } from './reads.ts';
-import { MISSING_ID } from './call.ts';
+import { missingId } from './call.ts';
 import { type Id, rowsOf, type World } from './world.ts';
 import type { Draw } from './random-operations.ts';
 import { COMPARING, pick } from '../../engine/field-types/field-type.ts';
@@ -59,7 +59,7 @@ function drawIdentifiers({ world, draw, left }: Drawing, type: RecordType): Filt
   const path = [...(relation ? [relation.name] : []), ...(inner === undefined ? [] : [inner])].join('.');
   if (draw(6) === 5) return { path, operator: 'null', value: draw(2) === 1 };
   const ids = [...rowsOf(world, target).keys()];
-  const some = (): Id => ids[draw(ids.length + 1)] ?? MISSING_ID;
+  const some = (): Id => ids[draw(ids.length + 1)] ?? missingId(target);
   const operator = pick(COMPARING, draw(99));
   if (operator === 'null') return { path, operator: 'eq', ids: [some()] };
   return { path, operator, ids: operator === 'in' ? [some(), some()] : [some()] };

@@ -190,7 +190,10 @@ function certain({ order, isSure }: ValueOrder): number {
   return order;
 }
 
-const compareIds = (world: World, a: Id, b: Id): number => Math.sign(world.rank(a) - world.rank(b));
+function compareIds(world: World, a: Id, b: Id): number {
+  const [first, second] = [world.rank(a), world.rank(b)];
+  return first < second ? -1 : Number(first > second);
+}
 
 /** By the sign of the comparison with the operand; `ne` includes null. */
 const HOLDS: Partial<Record<OperatorName, (order: number) => boolean>> = {

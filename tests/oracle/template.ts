@@ -94,8 +94,31 @@ export function timeNumber(value: JsonValue | undefined): number | undefined {
   return number === undefined ? undefined : Number(number);
 }
 
+const GIVEN = /:(uuid|string) (\d+)$/;
+
+export const isGiven = (name: string): boolean => GIVEN.test(name);
+
+/** What a client chose, as answers show it; undefined for any other variable. */
+function givenValue(name: string): string | undefined {
+  const [, kind, number] = GIVEN.exec(name) ?? [];
+  if (number === undefined) return undefined;
+  const digits = Number(number).toString(16).padStart(15, '0');
+  return kind === 'uuid'
+    ? `00000000-0000-4000-8${digits.slice(0, 3)}-${digits.slice(3)}`
+    : `$é/%20 ${number.padStart(16, '0')}?#`;
+}
+
+export class Variables extends Map<string, JsonValue> {
+  override get(name: string): JsonValue | undefined {
+    const given = givenValue(name);
+    return given ?? super.get(name);
+  }
+}
+
 function bound(name: string, bindings: Bindings): JsonValue {
-  const value = bindings.get(name);
+  const found = bindings.get(name);
+  // Uuids are taken in either case.
+  const value = isGiven(name) && name.includes(':uuid ') && name.endsWith('1') ? String(found).toUpperCase() : found;
   if (value === undefined) throw new Error(`the variable ${name} is not bound by an earlier answer`);
   return value;
 }
@@ -111,6 +134,9 @@ export function fill(value: JsonValue, bindings: Bindings): JsonValue {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, fill(item, bindings)]));
 }
 
+/** Of version 7. */
+const UUID = /^[\da-f]{8}-[\da-f]{4}-7[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/;
+
 /** Variables for identifiers have a colon: `Order:1`. No two of one type stand for the same record. */
 function isTaken(name: string, value: JsonValue, bindings: Bindings): boolean {
   const prefix = name.slice(0, name.indexOf(':') + 1);
@@ -120,7 +146,10 @@ function isTaken(name: string, value: JsonValue, bindings: Bindings): boolean {
 /** Binds a variable to what an answer shows, or says what was expected instead. */
 export function bind(name: string, value: JsonValue, bindings: Bindings): string | undefined {
   if (name.includes(':')) {
-    if (!Number.isSafeInteger(value) || Number(value) < 1) return 'a new identifier';
+    const isNew = name.includes(':made ')
+      ? typeof value === 'string' && UUID.test(value)
+      : Number.isSafeInteger(value) && Number(value) > 0;
+    if (!isNew) return 'a new identifier';
     if (isTaken(name, value, bindings)) return 'an identifier that no other record has';
   }
   bindings.set(name, value);

@@ -13,7 +13,7 @@ import { reference, referenceName, timeNumber } from './template.ts';
 import type { ExpectedProblem } from './case.ts';
 import { refuse, Unreachable } from './refusal.ts';
 
-/** The name of a variable (`Order:1`), or the number where the client chose it. */
+/** The name of a variable (`Order:1`), or the number where the client chose it. Others that clients choose are names too: see `givenId`. */
 export type Id = string | number;
 
 /** Never changed in place: a row that is written is a new object. */
@@ -37,11 +37,10 @@ export interface World {
   /** How many requests had a time of their own. */
   readonly stamps: { count: number };
   /** What identifiers are ordered by; where it is not known yet, by when they were given out. */
-  readonly rank: (id: Id) => number;
+  readonly rank: (id: Id) => number | bigint;
 }
 
-export const rankByCreation = (id: Id): number =>
-  typeof id === 'number' ? id : Number(id.slice(id.lastIndexOf(':') + 1));
+export const rankByCreation = (id: Id): number => (typeof id === 'number' ? id : Number(/\d+$/.exec(id)?.[0]));
 
 export const createWorld = (rank: World['rank']): World => ({
   rows: new Map(),
@@ -73,7 +72,12 @@ export const rowOf = (world: World, type: RecordType, id: Id | undefined): Recor
 export const putRow = (world: World, type: RecordType, row: RecordRow): void =>
   void world.rows.set(type, new Map(rowsOf(world, type)).set(row.id, row));
 
-export const newId = (world: World, type: RecordType): Id => `${type.name}:${(world.given.count += 1)}`;
+export const newId = (world: World, type: RecordType): Id =>
+  `${type.name}:${type.identifier.kind.isCounted ? '' : 'made '}${(world.given.count += 1)}`;
+
+/** What a client chooses, one for each number, in their order. */
+export const givenId = ({ name, identifier: { kind, type } }: RecordType, number: number): Id =>
+  kind.isCounted ? number : `${name}:${type.name} ${number}`;
 
 export const idValue = (id: Id): JsonValue => (typeof id === 'string' ? reference(id) : id);
 
