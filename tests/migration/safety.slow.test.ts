@@ -460,9 +460,11 @@ describe('what somebody else did to the tables', () => {
           ['convert pages', 'alter table books add column shelf text check (shelf <> 1)', 'check (shelf <> 1)'],
           ['drop title', constrained('check (title <> 1)'), 'constraint check (title <> 1)'],
           ['drop title', constrained('foreign key (title) references shelves'), 'constraint foreign key (title)'],
+          ['convert pages', constrained('check (1)').replace('title text', 'title text not null'), 'not null (title)'],
         ]
       : [
           ['convert pages', 'alter table books add check (pages >= 0)', 'constraint books_pages_check'],
+          ['drop title', 'alter table books alter title set not null', 'constraint not null (title)'],
           [
             'convert pages',
             'alter table books add constraint pair check (pages > 0 or title is null)',

@@ -9,7 +9,7 @@ import type { OtherColumn } from './task.ts';
 
 /**
  * Kinds: relation (`detail`: table or view), column (`detail`: type, default), needed (column without default), index,
- * trigger (`detail`: its events), reader (of column or index `detail`: a view, an index, a constraint, a foreign key of another table),
+ * notNull, trigger (`detail`: its events), reader (of column or index `detail`: a view, an index, a constraint, a foreign key of another table),
  * denied (table or schema `name` has another owner).
  */
 interface Found {
@@ -52,10 +52,14 @@ const ownTables = ({ types, joins }: AppliedModel) => [
     made: type.made,
     columns: columnsIn(type).filter((column) => column !== OPEN_COLUMN || type.open),
     links: type.references.map(({ column }) => column),
+    nullable: [
+      ...Object.values(type.fields).flatMap(({ column, nullable }) => (nullable ? column : [])),
+      ...type.references.flatMap(({ column, required }) => (required ? [] : column)),
+    ],
   })),
   ...joins.map(({ table, made, left, right }) => {
     const columns = [left.column, right.column];
-    return { table, made, columns, links: columns };
+    return { table, made, columns, links: columns, nullable: [] };
   }),
 ];
 
@@ -92,6 +96,16 @@ export function driftOf(applied: AppliedModel, catalogue: Catalogue): readonly D
   });
 }
 
+/** With columns that somebody else has made NOT NULL. */
+function readersOf(applied: AppliedModel, catalogue: Catalogue, table: string): readonly Found[] {
+  const own = ownTables(applied).find((one) => one.table === table);
+  const required = found(catalogue, table, 'notNull').filter(({ name }) => own?.nullable.includes(name));
+  return [
+    ...found(catalogue, table, 'reader'),
+    ...required.map((one) => ({ ...one, name: `constraint not null (${one.name})`, detail: one.name })),
+  ];
+}
+
 function othersAmong({ columns }: { readonly columns: readonly string[] }, all: readonly Found[]): readonly Found[] {
   const own = new Set([...columns, OPEN_COLUMN].map(nameKey));
   return all.filter(({ name }) => !own.has(nameKey(name)) && !name.startsWith(ENGINE_PREFIX));
@@ -110,8 +124,8 @@ export function othersIn(applied: AppliedModel, catalogue: Catalogue): readonly 
       ...otherColumns(applied, catalogue, table).map(({ name }) => `column ${name}`),
       ...namesOf(catalogue, table, 'index').flatMap((name) => (name in made ? [] : `index ${name}`)),
       ...namesOf(catalogue, table, 'trigger').map((name) => `trigger ${name}`),
-      ...namesOf(catalogue, table, 'reader').filter(
-        (name) => !/^(trigger|index|foreign key) /.test(name) && !links.has(name),
+      ...readersOf(applied, catalogue, table).flatMap(({ name }) =>
+        /^(trigger|index|foreign key) /.test(name) || links.has(name) ? [] : name,
       ),
     ];
     return [...new Set(names)].map((name) => `${name} of ${table}`);
@@ -164,7 +178,7 @@ export function obstaclesTo(
   ]);
   const isRebuilt = tasks.some(({ replaces }) => replaces);
   const added = edits.flatMap((edit) => (edit.kind === 'addColumn' ? edit.column.name : []));
-  const readers = found(catalogue, table, 'reader').filter(({ name, detail }) => {
+  const readers = readersOf(applied, catalogue, table).filter(({ name, detail }) => {
     const isConstraint = name.startsWith('constraint ');
     const isOwnPart = links.has(name) || (name.startsWith('index ') && isOwn(name.slice('index '.length)));
     if (isOwnPart || (isDropped && (isConstraint || name.startsWith('index ')))) return false;

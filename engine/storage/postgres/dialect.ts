@@ -124,6 +124,7 @@ const CATALOGUE = `with own as (
     where typnamespace = quote_ident(current_schema())::regnamespace and typrelid = 0 and typcategory <> 'A'
   union all select case when attnotnull and not atthasdef and attidentity = '' then 'needed' else 'column' end, own.name, attname::text, ''
     from own join pg_attribute on attrelid = own.oid and attnum > 0 and not attisdropped
+  union all select 'notNull', own.name, attname::text, '' from own join pg_attribute on attrelid = own.oid and attnum > 0 and attnotnull
   union all select 'denied', case when has_schema_privilege(current_schema(), 'create') then null else '' end, current_schema()::text, ''
   union all select 'denied', own.name, own.name, '' from own join pg_class c on c.oid = own.oid where not pg_has_role(c.relowner, 'usage')
   union all select 'index', own.name, relname::text, '' from own join pg_index on indrelid = own.oid join pg_class c on c.oid = indexrelid
