@@ -133,6 +133,16 @@ export type OnMissing = (claim: string, at: string) => void;
 
 const MOST_BOUND = 1000;
 
+const operandsOf = (rule: Rule | false | undefined): readonly JsonValue[] =>
+  rule ? [...rule.where, ...(rule.to ?? []), rule.set] : [];
+
+/** The claims that conditions and values may ask for; rather too many, since rights are kept for their values. */
+const claimsIn = (values: readonly JsonValue[]): readonly string[] =>
+  values.flatMap((value): readonly string[] => {
+    if (Array.isArray(value)) return claimsIn(value);
+    return isObject(value) ? [...(claimOf(value) ?? []).slice(0, 1), ...claimsIn(Object.values(value))] : [];
+  });
+
 /** Gives rights for a Model; the same object for the same claims, unless a condition asks for the time. */
 export function createBinder(role: Role, model: Model, onMissing: OnMissing): (claims: Claims) => Rights {
   const known = createCache<Rights>(MOST_BOUND);
@@ -144,7 +154,7 @@ export function createBinder(role: Role, model: Model, onMissing: OnMissing): (c
   );
   const text = JSON.stringify([...rules.values()].map((all) => Object.values(all)));
   const isTimed = text.includes('{"now":true}');
-  const used = [...text.matchAll(/\{"claim":(?:"([^"]+)"|\["([^"]+)")/g)].map(([, name, first]) => name ?? first ?? '');
+  const used = claimsIn([...rules.values()].flatMap((all) => Object.values(all)).flatMap(operandsOf));
   const names = `role ${role.name}`;
   const tables = new Map(
     [...model.types.values()].map((type) => [type.table, { type, data: wholeOfData(type, model) }] as const),
@@ -154,7 +164,9 @@ export function createBinder(role: Role, model: Model, onMissing: OnMissing): (c
   return (claims) => {
     const now = new Date();
     const given = Object.fromEntries([...new Set(used)].map((name) => [name, claims[name] ?? null]));
-    const values = JSON.stringify([given, isTimed ? now : null]);
+    const values = JSON.stringify([given, isTimed ? now : null], (_, value: unknown) =>
+      typeof value === 'bigint' ? `${value}n` : value,
+    );
     const key = `${names} ${createHash('sha256').update(values).digest('base64url')} `;
     const bind = (): Rights => {
       const binding = new RoleBinding(rules, model, { claims, now }, onMissing);

@@ -1,5 +1,11 @@
 /** What a role reads: the rest is absent everywhere. */
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { checkRoles } from '../../engine/access/checks.ts';
+import { createBinder } from '../../engine/access/rules.ts';
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
+import { checkSchema } from '../../engine/validation/check-schema.ts';
 import { exchange } from '../support/exchange.ts';
 import { useServer } from '../support/server.ts';
 
@@ -123,4 +129,24 @@ test('$me says what the identity may do', async () => {
 
 test('without credentials there is no access', async () => {
   expect((await exchange(server.url, 'GET /api/orders', {})).status).toBe(401);
+});
+
+test('rights are kept by the values of all claims that a condition may ask for', () => {
+  const { schema } = checkSchema('tests/fixtures/roles/schema');
+  if (!schema) throw new Error('the schema is faulty');
+  const directory = mkdtempSync(join(tmpdir(), 'access-'));
+  const conditions = String.raw`{ number: { gt: { claim: 'a"b' } }, note: { claim: [outer, 'in"ner'] } }`;
+  writeFileSync(join(directory, 'r.yaml'), `role: r\nread: { Order: { where: ${conditions} } }`);
+  const { roles } = checkRoles(directory, schema.model, schema.validatorsOf);
+  const role = roles?.get('r');
+  if (!role) throw new Error('the role is faulty');
+  const bind = createBinder(role, schema.model, () => undefined);
+  const valuesOf = (claims: object): unknown => {
+    const where = bind(claims as never).types.get('Order')?.read?.where ?? [];
+    return where.map((one) => ('value' in one ? one.value : undefined));
+  };
+  expect(valuesOf({ 'a"b': 1, outer: { 'in"ner': 'x' } })).toEqual([1, 'x']);
+  expect(valuesOf({ 'a"b': 2, outer: { 'in"ner': 'x' } })).toEqual([2, 'x']);
+  expect(valuesOf({ 'a"b': 2, outer: { 'in"ner': 'y' } })).toEqual([2, 'y']);
+  expect(valuesOf({ 'a"b': 2n, outer: { 'in"ner': 'y' } })).toEqual([]);
 });
