@@ -1,0 +1,76 @@
+/** Links by unique values of records that a role may not read are answered as if they were not there. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { as, type Service, startService } from '../access/service.ts';
+import { createDatabase } from '../support/databases.ts';
+
+const FILES = {
+  'schema/owner.yaml': `type: Owner
+identifier: { name: id, type: uuid }
+fields:
+  no: { type: string, unique: true, required: true }
+  level: { type: integer, default: 1 }
+  passport: { type: string, unique: true }
+`,
+  'schema/pet.yaml': `type: Pet
+identifier: { name: tag, type: string }
+fields: { name: { type: string } }
+relations: { owner: { kind: belongsTo, type: Owner } }
+`,
+  'access/all.yaml': `role: all
+scope: none
+read: { '*': true }
+write: { '*': true }
+`,
+  'access/clerk.yaml': `role: clerk
+scope: none
+read: { Pet: true, Owner: { where: { level: { lte: 2 } }, except: [passport] } }
+write: { Pet: true }
+`,
+};
+
+const folder = mkdtempSync(join(tmpdir(), 'hidden-'));
+let service: Service;
+beforeAll(async () => {
+  for (const name of ['schema', 'access']) mkdirSync(join(folder, name));
+  for (const [name, text] of Object.entries(FILES)) writeFileSync(join(folder, name), text);
+  service = await startService(join(folder, 'schema'), await createDatabase(), join(folder, 'access'));
+  const owners = [
+    { no: 'seen', passport: 'P-1' },
+    { no: 'hidden', level: 3 },
+  ];
+  expect((await post('all', 'owners', owners)).status).toBe(201);
+});
+afterAll(async () => {
+  await service.close();
+  await service.database.remove();
+  rmSync(folder, { recursive: true });
+});
+
+let pets = 0;
+const post = (role: string, path: string, body: object) =>
+  service.send(
+    `POST /api/${path}`,
+    { ...as({ name: role, role, claims: {} }), 'content-type': 'application/json' },
+    JSON.stringify(body),
+  );
+const adopt = (role: string, owner: object) => post(role, 'pets', { tag: `pet/${(pets += 1)}`, owner });
+
+test('a record that the role reads is linked', async () => {
+  const answer = await adopt('clerk', { no: 'seen' });
+  expect([answer.status, JSON.parse(answer.text)]).toMatchObject([201, { owner: { no: 'seen' } }]);
+});
+
+test('another one is answered as none would be', async () => {
+  const [hidden, none] = [await adopt('clerk', { no: 'hidden' }), await adopt('clerk', { no: 'absent' })];
+  expect([hidden.status, hidden.text]).toEqual([422, none.text]);
+  expect(JSON.parse(none.text)).toMatchObject({ errors: [{ pointer: '/owner/no', code: 'not-found' }] });
+  expect((await adopt('all', { no: 'hidden' })).status).toBe(201);
+});
+
+test('a value that the role does not see names no record', async () => {
+  const [there, none] = [await adopt('clerk', { passport: 'P-1' }), await adopt('clerk', { passport: 'P-2' })];
+  expect([there.status, there.text]).toEqual([422, none.text]);
+  expect((await adopt('all', { passport: 'P-1' })).status).toBe(201);
+});
