@@ -91,7 +91,8 @@ const withBefore = (before: Values, given: Values): Values => (before.length ===
 export const conditionsOn = (rights: Rights, { name }: RecordType): readonly Filter[] | undefined =>
   entryOf(rights, name, 'read')?.where;
 
-const NAMES = /`([^`]+)`|"([^"]+)"/g;
+/** Quoted names; strings, which may contain either sign, are skipped. */
+const NAMES = /'(?:[^']|'')*'|`([^`]+)`|"([^"]+)"/g;
 const ROW = 'v$';
 const PARTS = partsOf('');
 
