@@ -101,9 +101,9 @@ export const settingsTable = {
       'none',
       NO_NAMES,
       listOf(
-        (origin) => origin === '*' || origin === originIn(origin),
+        (origin) => origin === '*' || origin === namedOriginIn(origin),
         '*, or origins like https://shop.example.com',
-        originIn,
+        namedOriginIn,
       ),
     ),
   ),
@@ -244,12 +244,18 @@ function listOf(
 /** As browsers send it: in lower case and Punycode, without a default port or a final dot. */
 function hostIn(text: string): string | undefined {
   const host = text.replace(/^https?:\/\//i, '');
-  return URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname.replace(/\.$/, '') : undefined;
+  if (host.includes('*') || !URL.canParse(`http://${host}`)) return undefined;
+  return new URL(`http://${host}`).hostname.replace(/\.$/, '');
 }
 
 function originIn(text: string): string | undefined {
   const url = /^https?:\/\//i.test(text) && URL.canParse(text) ? new URL(text) : undefined;
   return url?.origin;
+}
+
+/** No pattern: what a browser sends is compared as a whole. */
+function namedOriginIn(text: string): string | undefined {
+  return text.includes('*') ? undefined : originIn(text);
 }
 
 function someOf<T extends string>(words: readonly T[]): SettingValue<readonly T[]> {

@@ -31,12 +31,15 @@ test.each([
   ['CORS_ORIGINS', 'shop.example'],
   ['CORS_ORIGINS', 'ftp://shop.example'],
   ['CORS_ORIGINS', 'null'],
+  ['CORS_ORIGINS', 'https://*.shop.example'],
   ['ALLOWED_HOSTS', 'a b'],
+  ['ALLOWED_HOSTS', '*.shop.example'],
 ])('%s=%s has no nearest value', (name, value) => {
   expect(() => readSettings({ [name]: value })).toThrow(/separated by commas$/);
 });
 
 test.each([
   ['CORS_ORIGINS', 'http://localhost:5173,https://shop.example,http://[::1]:8080,https://xn--bcher-kva.example'],
+  ['IMAGE_ORIGINS', 'https://*.shop.example'],
   ['ALLOWED_HOSTS', 'Records.Example.com,my_host,10.0.0.7'],
 ])('%s=%s is accepted', (name, value) => expect(readSettings({ [name]: value })).toMatchObject({}));
