@@ -325,7 +325,10 @@ export function collectionOf<R extends object>(
   const record = async (name: CallName, call: Call): Promise<R> => {
     const { json, tag } = await ask(name, call);
     if (json === undefined)
-      throw new Problem('record-not-found', `This ${name} was done before, and its record is no longer there`);
+      throw new Problem(
+        'record-not-found',
+        `This ${name} is done, and its record is no longer there, or may not be read`,
+      );
     const shown = JSON.parse(json) as R;
     if (tag !== undefined) TAGS.set(shown, tag);
     return shown;

@@ -198,12 +198,14 @@ export function relationsIn(rights: Rights, type: RecordType): ReadonlyMap<strin
   );
 }
 
-/** Unique indexes whose values the client knows, or its role sets. */
+/** Unique indexes whose values the client sees, or its role sets. */
 export function namedUniques(type: RecordType, rights = ALL_RIGHTS): readonly UniqueMembers[] {
-  const [fields, relations] = [fieldsOf(rights, type), relationsIn(rights, type)];
+  const relations = relationsFor(rights, type);
+  const isSeen = (one: Field | Relation): boolean =>
+    'link' in one ? relations.has(one.name) : shows(rights, type, one.name);
   const { set = {} } = entryOf(rights, type.name, 'create') ?? {};
   return uniqueIndexes(type).filter(({ members }) =>
-    members.every((one) => ('link' in one ? relations : fields).has(one.name) || Object.hasOwn(set, one.name)),
+    members.every((one) => isSeen(one) || Object.hasOwn(set, one.name)),
   );
 }
 

@@ -83,8 +83,11 @@ export function isSent(
   return false;
 }
 
-export const takesOpen = ({ rights }: WriteSession, node: Node): boolean =>
-  entryOf(rights, node.type.name, actionOn(node))?.openKeys ?? false;
+export const takesOpen = ({ rights, readOnlyToo }: WriteSession, node: Node): boolean =>
+  rights.checked === undefined || readOnlyToo || entryOf(rights, node.type.name, actionOn(node))?.openKeys === true;
+
+export const seesOpen = ({ rights }: WriteSession, { type, stored }: Node): boolean =>
+  rights.checked === undefined || !stored || entryOf(rights, type.name, 'read')?.openKeys === true;
 
 export function forbidValue(session: WriteSession, node: Node, name: string, pointer: string): void {
   const { at = '' } = entryFor(session, node.type, actionOn(node)) ?? {};
@@ -254,6 +257,12 @@ async function ownersOf(session: WriteSession, part: Touched, owners: readonly O
         for (const link of links) if (link !== undefined) own(record, owner, link);
       }
   }
+  // What their conditions say must hold until the write ends.
+  if (tables.locks)
+    for (const [owner, some] of Map.groupBy(found, (one) => one.type)) {
+      const identifiers = some.flatMap((one) => one.records.flatMap((record) => idIn(record) ?? []));
+      await writer.column(tables.of(owner).locking('update').lock, [JSON.stringify(identifiers)]);
+    }
   const message = `You may not write records of ${type.name} that belong to no other record`;
   if (records.some((record) => !owned.has(record)))
     forbidden.push({ fault: { pointer, code: 'forbidden', message }, at: '' });

@@ -22,7 +22,17 @@ import { shortened } from '../../names.ts';
 import { type Fault, faultyRequest, Problem } from '../../problem.ts';
 import { meets } from '../../query/operators.ts';
 import { columnType, encode, encodedDefault, stampFor } from '../columns.ts';
-import { forbidValue, giveValues, isOwning, isSeenIn, isSent, notUpsertable, setValue, takesOpen } from './allowed.ts';
+import {
+  forbidValue,
+  giveValues,
+  isOwning,
+  isSeenIn,
+  isSent,
+  notUpsertable,
+  seesOpen,
+  setValue,
+  takesOpen,
+} from './allowed.ts';
 import {
   assign,
   type Assigned,
@@ -112,6 +122,10 @@ interface Named {
 async function resolveRelation(named: Named, value: JsonValue): Promise<readonly BodyItem[]> {
   const { session, node, relation, mention } = named;
   const { link, toMany } = relation;
+  if (!mention.writable && !isSeenIn(session, node, relation.name)) {
+    refuseLinked(session, node, mention.pointer);
+    return [];
+  }
   if (mention.via?.relation.inverse === relation && !toMany) return namesParent(named, value, mention.via.parent);
   const bodies = (toMany ? value : [value]) as readonly JsonValue[];
   const most = bodies.length + session.writeRows + 1;
@@ -226,11 +240,12 @@ async function resolveParent(named: Named, { column, required }: Reference): Pro
   const stored = (storedValue(node, column) ?? null) as Identifier | null;
   const isSame = (): boolean => link === stored || link === setValue(session, node, relation.name);
   if (!isSent(session, node, relation.name, mention, isSame)) return;
-  if (link === null && session.rights.tables && mention.writable) {
+  if (link === null && session.rights.tables) {
     // A link to a hidden record is shown as null, which then says nothing of it.
     const isHidden = stored !== null && (await seenAmong(session, relation.target, [stored])).length === 0;
     if (isHidden && isSeenIn(session, node, relation.name)) return;
-    if (required) refuse(session, 'invalid-body', mention.pointer, 'null', `"${relation.name}" must not be null`);
+    if (required && mention.writable)
+      refuse(session, 'invalid-body', mention.pointer, 'null', `"${relation.name}" must not be null`);
   }
   assign(session, node, column, link, mention);
   const pointer = parent ? identifierAt(relation.target, mention.pointer) : mention.pointer;
@@ -297,7 +312,7 @@ async function resolvePairs(named: Named, { table, sourceColumn }: Extract<Link,
   for (const [other, { pointer }] of targets)
     if (!other.isLost) note(idOf(other), pointer, before.delete(other.identifier ?? 0), true);
   for (const identifier of before) if (!isImplied(named, identifier)) note(identifier, mention.pointer, true, false);
-  isSent(session, node, relation.name, mention, () => isSame);
+  isSent(session, node, relation.name, mention, () => isSame && [...targets.keys()].every((one) => !one.isLost));
 }
 
 /** Refuses to move an owned child to another parent, and cycles of ownership. */
@@ -418,10 +433,12 @@ function resolveOpenKey(session: WriteSession, node: Node, key: string, sent: Ra
   const { pointer, writable } = mention;
   const before = openKeysOf(node).get(key);
   const member = session.mergePatch ? patched(before, sent) : sent;
-  if (session.rights.checked && writable && !takesOpen(session, node)) {
-    if (!isSameMember(before, member)) forbidValue(session, node, key, pointer);
+  if (!writable && !seesOpen(session, node)) return refuseLinked(session, node, pointer);
+  if (writable && !takesOpen(session, node)) {
+    if (!seesOpen(session, node) || !isSameMember(before, member)) forbidValue(session, node, key, pointer);
     return undefined;
   }
+  if (!seesOpen(session, node)) node.isUnseen = true;
   const known = node.openKeys.get(key);
   if (known && known.member?.text !== member?.text) return contradict(session, pointer, known.pointer);
   if (!known?.isWritten) node.openKeys.set(key, { member, pointer, isWritten: writable });
