@@ -50,6 +50,7 @@ export function describeType(type: RecordType): JsonObject {
     }),
     section,
     open: type.open,
+    history: type.history,
     variants: describeVariants(type),
     preconditions: type.preconditions,
     seed: type.seed,

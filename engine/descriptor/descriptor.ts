@@ -127,6 +127,7 @@ export interface Descriptor {
   readonly list?: ListDescriptor;
   readonly section?: string;
   readonly open?: boolean;
+  readonly history?: boolean;
   /** `default` names a key of `omit`; `omit` lists the fields that each variant leaves out. */
   readonly variants?: { readonly default: string; readonly omit: Readonly<Record<string, readonly string[]>> };
   readonly preconditions?: Preconditions;
@@ -142,6 +143,7 @@ export const DEFAULTS = {
   maxLimit: 1000,
   count: 'exact',
   open: false,
+  history: false,
   preconditions: 'optional',
   onDelete: 'restrict',
   identifier: { name: 'id', type: 'integer', description: 'Unique identifier of the record', inRecord: true },

@@ -184,6 +184,8 @@ export interface RecordType {
   readonly maxLimit: number;
   readonly count: CountMode;
   readonly open: boolean;
+  /** Whether the log keeps its changes: the descriptor says so, or that of a type which owns it. */
+  readonly history: boolean;
   /** A type without variants has one, named ''. */
   readonly variants: ReadonlyMap<string, Variant>;
   readonly defaultVariant: Variant;

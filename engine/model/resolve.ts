@@ -32,6 +32,11 @@ export function resolveModel(descriptors: readonly Descriptor[]): Model {
   const joinTables = connect(descriptors, types);
   for (const descriptor of descriptors)
     resolveIndexes(descriptor, defined(types.get(descriptor.type), descriptor.type));
+  const recorded = new Set([...types.values()].filter(({ history }) => history));
+  for (const { relations } of recorded)
+    for (const { owned, target } of relations.values())
+      if (owned) recorded.add(defined(types.get(target.name), target.name));
+  for (const type of recorded) type.history = true;
   return freezeGraph({ types, joinTables });
 }
 
@@ -84,6 +89,7 @@ export function resolveType(descriptor: Descriptor): Draft<RecordType> {
     maxLimit: list.maxLimit ?? DEFAULTS.maxLimit,
     count: list.count ?? DEFAULTS.count,
     open: descriptor.open ?? DEFAULTS.open,
+    history: descriptor.history ?? DEFAULTS.history,
     variants,
     defaultVariant: defined(variants.get(descriptor.variants?.default ?? ''), 'default variant'),
     preconditions: descriptor.preconditions ?? DEFAULTS.preconditions,

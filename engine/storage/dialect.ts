@@ -112,6 +112,7 @@ export interface Dialect {
   readonly isLongEntry: ((columns: readonly string[]) => string) | undefined;
   readonly alterTable: (alteration: TableAlteration) => Altered;
   readonly catalogue: string;
+  readonly log: LogDialect;
 
   // Writes.
 
@@ -140,6 +141,26 @@ export interface Dialect {
   readonly single?: SingleWrites;
   /** Takes a lock until the transaction ends. Undefined if writes run one by one. */
   readonly lockOwnership: string | undefined;
+}
+
+/** A statement of a trigger; it runs if `when` is true. */
+export interface LogStatement {
+  readonly when: string | undefined;
+  readonly sql: string;
+}
+
+/** What triggers write to the log of changes, by the change of a row. */
+export type LogTrigger = Readonly<Record<'insert' | 'update' | 'delete', readonly LogStatement[]>>;
+
+interface LogDialect {
+  /** The type of the entries' numbers, none of which is given twice. */
+  readonly position: string;
+  /** Whether records would show different values. */
+  readonly differ: (one: string, other: string) => string;
+  /** Time, number of the write, actor and request, and the FROM clause that they need. */
+  readonly writer: { readonly columns: string; readonly from: string };
+  readonly create: (name: string, table: string, trigger: LogTrigger) => readonly string[];
+  readonly drop: (name: string, table: string) => readonly string[];
 }
 
 /** Each `key` names the view, and the columns that are written. */

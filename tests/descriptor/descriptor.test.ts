@@ -302,7 +302,7 @@ test('the grammar knows the field types, formats, operations and defaults of the
   );
   expect(types.filter(({ isText }) => isText).map(({ name }) => name)).toEqual(fieldWords.get('caseless'));
   expect(constraintsOf('string')['format']?.['enum']).toEqual(Object.keys(formats));
-  const { operations, list, preconditions, open } = grammar['properties'] as Record<string, JsonObject>;
+  const { operations, list, preconditions, open, history } = grammar['properties'] as Record<string, JsonObject>;
   expect(operations).toMatchObject({ items: { enum: [...OPERATIONS] } });
   expect(list).toMatchObject({
     properties: {
@@ -310,5 +310,9 @@ test('the grammar knows the field types, formats, operations and defaults of the
       count: { enum: [...COUNT_MODES], default: DEFAULTS.count },
     },
   });
-  expect([preconditions?.['default'], open?.['default']]).toEqual([DEFAULTS.preconditions, DEFAULTS.open]);
+  expect([preconditions, open, history].map((word) => word?.['default'])).toEqual([
+    DEFAULTS.preconditions,
+    DEFAULTS.open,
+    DEFAULTS.history,
+  ]);
 });

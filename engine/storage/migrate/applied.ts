@@ -16,6 +16,7 @@ import {
   type Reference,
   type Relation,
 } from '../../model/model.ts';
+import { recordingDigest, recordingOf } from '../log/recording.ts';
 import { StartError } from '../../problem.ts';
 import { createIndex, HISTORY_TABLE, indexesOf, joinIndex, MODEL_TABLE, METADATA, sidesOf } from '../tables.ts';
 import type { Dialect } from '../dialect.ts';
@@ -68,6 +69,8 @@ export interface AppliedType {
   readonly identifierName?: string | undefined;
   readonly key?: AppliedKey | undefined;
   readonly open: boolean;
+  /** A digest of the triggers that keep its history. */
+  readonly history?: string | undefined;
   readonly fields: Readonly<Record<string, AppliedField>>;
   readonly references: readonly AppliedReference[];
   readonly indexes: Readonly<Record<string, AppliedIndex>>;
@@ -86,6 +89,7 @@ export interface AppliedJoin {
   readonly table: string;
   readonly left: AppliedSide;
   readonly right: AppliedSide;
+  readonly history?: string | undefined;
   readonly made: MadeIndexes;
 }
 
@@ -138,6 +142,7 @@ export function appliedType(type: RecordType, dialect: Dialect): AppliedType {
     identifierName: type.identifier.name === type.identifier.column ? undefined : type.identifier.name,
     key: appliedKey(type.identifier),
     open: type.open,
+    history: recordingDigest(recordingOf(type, dialect)),
     fields: Object.fromEntries(fields),
     references: type.references.map(appliedReference),
     indexes: Object.fromEntries(
@@ -180,7 +185,13 @@ export function appliedJoin(table: JoinTable, dialect: Dialect): AppliedJoin {
     return { column, type: type.name, keyType: keyTypeOf(type), relation: relation?.name ?? null };
   };
   const [left, right] = sidesOf(table);
-  return { table: table.name, left: side(left), right: side(right), made: madeOf([joinIndex(table)], dialect) };
+  return {
+    table: table.name,
+    left: side(left),
+    right: side(right),
+    history: recordingDigest(recordingOf(table, dialect)),
+    made: madeOf([joinIndex(table)], dialect),
+  };
 }
 
 export const madeOf = (indexes: readonly TableIndex[], dialect: Dialect): MadeIndexes =>
@@ -248,7 +259,7 @@ export async function remember(
   for (const sql of revision.renew) await writer.run({ sql }, []);
 }
 
-/** The digest ignores the order in descriptors, and index SQL, which varies between versions of the engine. */
+/** The digest ignores the order in descriptors, and the SQL of indexes and triggers, which varies between versions of the engine. */
 function digestOf({ types }: Model, wanted: AppliedModel): string {
   const renames = [...types.values()]
     .flatMap(({ name, renamedFrom, fields, relations }) => [
@@ -257,7 +268,12 @@ function digestOf({ types }: Model, wanted: AppliedModel): string {
     ])
     .flatMap(([name, from]) => (from === undefined ? [] : [`${name} ${from}`]));
   const tables = [...Object.entries(wanted.types), ...wanted.joins.map((join) => [join.table, join] as const)];
-  const asked = Object.fromEntries(tables.map(([name, table]) => [name, { ...table, made: null }]));
+  const asked = Object.fromEntries(
+    tables.map(([name, table]) => [
+      name,
+      { ...table, ...(table.history === undefined ? {} : { history: true }), made: null },
+    ]),
+  );
   const text = JSON.stringify({ asked, renames: renames.toSorted() }, (_, value: JsonValue) =>
     isObject(value)
       ? Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)))

@@ -7,10 +7,11 @@
  * in the way, and `apply` carries the tasks out, all or nothing. `served` is what an instance of other descriptors may do.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { ENGINE_PREFIX, type Model, type RecordType } from '../../model/model.ts';
+import { ENGINE_PREFIX, type JoinTable, type Model, type RecordType } from '../../model/model.ts';
 import { resolveType } from '../../model/resolve.ts';
 import type { TableIndex } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
+import { recordingDigest, recordingOf } from '../log/recording.ts';
 import { indexedColumn, METADATA } from '../tables.ts';
 import {
   type AppliedJoin,
@@ -34,6 +35,8 @@ import {
   diffOf,
   isLimiting,
   isNeeded,
+  joinOwner,
+  joinOwnerBefore,
   memberAt,
   type NamedType,
   partAt,
@@ -44,6 +47,7 @@ import {
 import { plainTasks, type Task } from './task.ts';
 import { chosenNames, freeNames, mappedModel } from './mapping.ts';
 import { unclaimed, renameQuestions } from './questions.ts';
+import { type Recording, withoutEntries, withRecording } from './recording-steps.ts';
 import { type Seeded, seedSteps } from './seeds.ts';
 import { type MigrationStep, type Plan, stepId } from './steps.ts';
 import {
@@ -102,6 +106,7 @@ export function createPlan(
   );
   const isSame = isDeepStrictEqual([applied.types, applied.joins], [wanted.types, wanted.joins]);
   const known = new Set(applied.kept);
+  const relations = new Set(catalogue.flatMap(({ kind, name }) => (kind === 'relation' ? name : [])));
   const left = isSame && kept.length === 0 ? [] : unclaimed(applied, asked, model);
   const questions = [
     ...left.map(({ step }) => step),
@@ -109,7 +114,7 @@ export function createPlan(
   ];
   const steps = [
     ...questions.filter((step) => !known.has(stepId(step))),
-    ...(isSame ? [] : stepsBetween(applied, asked, changes, wanted, dialect)),
+    ...(isSame ? [] : stepsBetween(applied, asked, changes, wanted, dialect)).map(withoutEntries(relations, dialect)),
     ...seedSteps(new Map(changes.map((change) => [change.type, change])), mapped, dialect, seeded),
   ];
   const asking = [...kept, ...left.filter(({ lasts }) => lasts).map(({ step }) => step)].map(stepId);
@@ -135,16 +140,32 @@ function stepsBetween(
   const tables = new Set([...Object.values(wanted.types), ...wanted.joins].map(({ table }) => table));
   const isDropped = ({ table }: { readonly table: string }): boolean => !tables.has(table);
   const named = new Set(types.map(({ type }) => type));
+  const recorded = (
+    all: readonly MigrationStep[],
+    one: Omit<Recording, 'after' | 'made'>,
+    made: readonly string[] = [],
+  ) => withRecording(all, { ...one, after: recordingDigest(made), made }, dialect);
+  const recordedType = (all: readonly MigrationStep[], type: RecordType, before?: string) =>
+    recorded(all, { table: type.table, before, type: type.name }, recordingOf(type, dialect));
+  const recordedJoin = (all: readonly MigrationStep[], join: JoinTable, before?: string) =>
+    recorded(all, { table: join.name, before, ...joinOwner(join) }, recordingOf(join, dialect));
   const steps = [
     ...joins.dropped.filter(isDropped).map((join) => droppedJoinStep(join, dialect)),
+    ...joins.dropped
+      .filter((join) => !isDropped(join))
+      .flatMap((join) => recorded([], { table: join.table, before: join.history, ...joinOwnerBefore(join) })),
     ...dropped.filter(isDropped).map((type) => droppedTypeStep(type, dialect)),
     ...changes.flatMap((change) =>
-      typeSteps(change, knownRelations(applied, change.before.name), named.has(change.type)),
+      recordedType(
+        typeSteps(change, knownRelations(applied, change.before.name), named.has(change.type)),
+        change.table,
+        change.before.history,
+      ),
     ),
     ...renamedJoinSteps(joins),
-    ...retypedJoinSteps(joins, dialect),
-    ...added.map((type) => addedTypeStep(type, dialect)),
-    ...joins.added.map((table) => addedJoinStep(table, dialect)),
+    ...joins.kept.flatMap((pair) => recordedJoin(retypedJoinSteps(pair, dialect), pair.after, pair.before.history)),
+    ...added.flatMap((type) => recordedType([addedTypeStep(type, dialect)], type)),
+    ...joins.added.flatMap((table) => recordedJoin([addedJoinStep(table, dialect)], table)),
   ];
   const renames = seedRenames(changes);
   return steps.map((step, at) => (at === steps.length - 1 ? { ...step, tasks: [...step.tasks, ...renames] } : step));
@@ -254,7 +275,7 @@ function wantedJoin(join: AppliedJoin, { types, freeRelation }: KeptNames): Appl
     const now = types.get(type);
     return { column, type: now?.name ?? type, relation: freeRelation(now, relation) };
   };
-  return { ...join, left: sideOf(join.left), right: sideOf(join.right) };
+  return { ...join, history: undefined, left: sideOf(join.left), right: sideOf(join.right) };
 }
 
 const nameAt = ({ fields, references }: Pick<AppliedType, 'fields' | 'references'>, column: string): string =>

@@ -85,6 +85,8 @@ export interface Task {
   readonly drops?: string;
   /** Whether a new table takes the place of the old one, without constraints of others. */
   readonly replaces?: boolean;
+  /** Whether the records of the table go with it, and what the log has of them. */
+  readonly forgets?: true;
   readonly builds?: string;
   /** Whether it updates rows, so that triggers fire. */
   readonly updates?: boolean;

@@ -50,7 +50,7 @@ import {
   type StepCode,
   type StepParts,
 } from './steps.ts';
-import { type Edit, plainTasks, tableTasks } from './task.ts';
+import { type Edit, plainTasks, tableTasks, type Task } from './task.ts';
 
 export function addedTypeStep(type: RecordType, dialect: Dialect): MigrationStep {
   const indexes = indexesOf(type, dialect);
@@ -62,11 +62,15 @@ export function addedTypeStep(type: RecordType, dialect: Dialect): MigrationStep
   return createStep('add-type', type.name, { now: type.table, tasks, creates });
 }
 
+const droppedTable = (table: string, dialect: Dialect): Task => ({
+  kind: 'define',
+  table,
+  sql: dropTable(table, dialect),
+  forgets: true,
+});
+
 export function droppedTypeStep({ name, table, identifier }: NamedType, dialect: Dialect): MigrationStep {
-  const tasks = [
-    ...plainTasks('define', [dropTable(table, dialect)], table),
-    ...plainTasks('define', [METADATA.dropSeeds(name)]),
-  ];
+  const tasks = [droppedTable(table, dialect), ...plainTasks('define', [METADATA.dropSeeds(name)])];
   const rows = rowsOf({ table, identifier }, dialect);
   return createStep('drop-type', name, { was: table, tasks, rows, rowsIn: table });
 }
@@ -125,7 +129,8 @@ function identifierSteps(change: TypeChange): readonly MigrationStep[] {
   const [was, now] = [before.key ?? INTEGER, appliedKey(identifier) ?? INTEGER];
   if (was.type !== now.type) {
     const tasks = [
-      ...plainTasks('define', [dropTable(before.table, dialect), METADATA.dropSeeds(before.name)], before.table),
+      droppedTable(before.table, dialect),
+      ...plainTasks('define', [METADATA.dropSeeds(before.name)], before.table),
       ...addedTypeStep(table, dialect).tasks,
     ];
     return [step('replace-identifier', { was: was.type, now: now.type, tasks, rows: rowsWhere(change, '1 = 1') })];
@@ -382,7 +387,7 @@ export function addedJoinStep(table: JoinTable, dialect: Dialect): MigrationStep
 export function droppedJoinStep(before: AppliedJoin, dialect: Dialect): MigrationStep {
   const { type, name } = joinOwnerBefore(before);
   const rows = rowsOf({ table: before.table, identifier: before.left.column }, dialect);
-  const tasks = plainTasks('define', [dropTable(before.table, dialect)], before.table);
+  const tasks = [droppedTable(before.table, dialect)];
   return createStep('drop-relation', type, { name, detail: 'a connection', rows, tasks, rowsIn: before.table });
 }
 
@@ -394,16 +399,18 @@ export const renamedJoinSteps = ({ kept }: Comparison['joins']): readonly Migrat
   });
 
 /** Links between records of which one side gets identifiers of another type: there are none yet. */
-export const retypedJoinSteps = ({ kept }: Comparison['joins'], dialect: Dialect): readonly MigrationStep[] =>
-  kept.flatMap(({ after, before }) => {
-    const now = appliedJoin(after, dialect);
-    const side = (['left', 'right'] as const).find((one) => now[one].keyType !== before[one].keyType);
-    if (side === undefined) return [];
-    const { type, name } = joinOwner(after);
-    const tasks = [...droppedJoinStep(before, dialect).tasks, ...addedJoinStep(after, dialect).tasks];
-    const words = { was: before[side].keyType ?? INTEGER.type, now: now[side].keyType ?? INTEGER.type };
-    return [createStep('retype-relation', type, { name, ...words, tasks, rowsIn: before.table })];
-  });
+export function retypedJoinSteps(
+  { after, before }: Comparison['joins']['kept'][number],
+  dialect: Dialect,
+): readonly MigrationStep[] {
+  const now = appliedJoin(after, dialect);
+  const side = (['left', 'right'] as const).find((one) => now[one].keyType !== before[one].keyType);
+  if (side === undefined) return [];
+  const { type, name } = joinOwner(after);
+  const tasks = [...droppedJoinStep(before, dialect).tasks, ...addedJoinStep(after, dialect).tasks];
+  const words = { was: before[side].keyType ?? INTEGER.type, now: now[side].keyType ?? INTEGER.type };
+  return [createStep('retype-relation', type, { name, ...words, tasks, rowsIn: before.table })];
+}
 
 export function droppedIndexStep(
   { type, before, step }: TypeDiff,

@@ -3,6 +3,7 @@ import { FOLDINGS, joiningRanges, MANY_COMBINING_MARKS, MAX_COMBINING_MARKS } fr
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import { type Dialect, literal } from '../dialect.ts';
 import { alterTable, OWN_CHECK, quote } from './alter.ts';
+import { postgresLog } from './log.ts';
 import { singleWrites } from './single-writes.ts';
 import { CHEAP_PLAN_COST, MAX_SEQUENCE_STEPS } from './tuning.ts';
 
@@ -189,6 +190,7 @@ const dialect: Dialect = {
   isLongEntry: (columns) =>
     `${columns.map((column) => `coalesce(pg_column_size(${column}), 0)`).join(' + ')} > ${MAX_ENTRY_BYTES}`,
   catalogue: CATALOGUE,
+  log: postgresLog,
   // The planner would expect a hundred rows from a subselect and scan the table; an array avoids this.
   oneOf: (column, sqlType) => `${column} = any (array(select value::${sqlType} from json_array_elements_text(?)))`,
   listed: (sqlType) =>

@@ -14,6 +14,7 @@ import {
   SeedRefused,
 } from '../driver.ts';
 import { type Task, taskKinds } from '../migrate/task.ts';
+import { LOG_TABLE } from '../log/recording.ts';
 import { METADATA } from '../tables.ts';
 import { postgresDialect } from './dialect.ts';
 import { hintOf, isFinal, isLockTimeout, stateOf } from './errors.ts';
@@ -234,7 +235,9 @@ async function readProgress(reader: Reader) {
 
 // Finds prepared objects by their name prefix.
 
-const OWN = (name: string): string => `starts_with(${name}, '${ENGINE_PREFIX}')`;
+/** Not the triggers of the log, which stay. */
+const OWN = (name: string): string =>
+  `(starts_with(${name}, '${ENGINE_PREFIX}') and not starts_with(${name}, '${LOG_TABLE}'))`;
 const TABLES = `pg_class t where t.relnamespace = quote_ident(current_schema())::regnamespace and t.relkind = 'r' and not ${OWN('t.relname')}`;
 
 /** Drops functions last, since triggers use them. */

@@ -1,11 +1,15 @@
 import knex from 'knex';
 import { ENGINE_PREFIX } from '../../model/model.ts';
+import { generatedName } from '../../names.ts';
 import { type Dialect, literal } from '../dialect.ts';
 import { alterTable } from './alter.ts';
 import { CHECK_WORDS, CHECKS, FOLDED } from './connection.ts';
 import { BULK_CACHE_KIB, SAMPLE_RANGES, SAMPLE_RANGE_IDS } from './tuning.ts';
 
 const REVISION_TABLE = `${ENGINE_PREFIX}revision`;
+
+/** Who writes to the log of changes. */
+const CONTEXT_TABLE = `${ENGINE_PREFIX}context`;
 
 const quote = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
 
@@ -28,6 +32,31 @@ const CATALOGUE = [
 ].join(' ');
 
 const PIECES = `json_each('${JSON.stringify(Array.from({ length: SAMPLE_RANGES }, (_, index) => index))}') as part$`;
+
+const LOG_EVENTS = ['insert', 'update', 'delete'] as const;
+const triggerOf = (name: string, event: string): string => quote(generatedName(name, event));
+
+/** The same for all rows that a statement changes. */
+const NOW_MS = `cast((julianday('now') - 2440587.5) * 86400000 as integer)`;
+
+/** Triggers use functions of older versions only, as other programs may bring another SQLite. */
+const log: Dialect['log'] = {
+  position: 'integer primary key autoincrement',
+  differ: (one, other) => `${one} is not ${other}`,
+  // Other programs do not number their writes: the time tells their statements apart.
+  writer: {
+    columns: `${NOW_MS}, coalesce(tx, -${NOW_MS}), actor, request`,
+    from: ` from ${CONTEXT_TABLE} where 1 = 1`,
+  },
+  create: (name, table, trigger) =>
+    LOG_EVENTS.map((event) => {
+      const statements = trigger[event].map(({ when, sql }) =>
+        when === undefined ? `${sql};` : `${sql} and (${when});`,
+      );
+      return `create trigger ${triggerOf(name, event)} after ${event} on ${quote(table)} begin ${statements.join(' ')} end`;
+    }),
+  drop: (name) => LOG_EVENTS.map((event) => `drop trigger if exists ${triggerOf(name, event)}`),
+};
 
 export const sqliteDialect: Dialect = {
   name: 'sqlite',
@@ -92,6 +121,7 @@ export const sqliteDialect: Dialect = {
   alterTable: (alteration) => alterTable(alteration, sqliteDialect),
   isLongEntry: undefined,
   catalogue: CATALOGUE,
+  log,
   oneOf,
   listed: () => 'json_each(?) as listed$',
   oneOfPairs: ([left], [right]) => `(${left}, ${right}) in (select value ->> 0, value ->> 1 from json_each(?))`,

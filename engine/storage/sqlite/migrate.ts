@@ -1,6 +1,7 @@
 /** Migrates an SQLite file on its own connection: foreign keys are off, and checked at the end. */
 import type { Migration } from '../driver.ts';
 import { CallerGone } from '../../edge/caller.ts';
+import { ENGINE_PREFIX } from '../../model/model.ts';
 import { Problem, reasonOf, StartError } from '../../problem.ts';
 import type { Task } from '../migrate/task.ts';
 import { backUp, timestamped } from './backup.ts';
@@ -111,7 +112,7 @@ const schemaOf = ({ database }: Pick<SqliteConnection, 'database'>): readonly Sc
     )
     .all();
 
-/** SQL of third-party indexes and triggers that a rebuild has lost. */
+/** SQL of third-party indexes and triggers that a rebuild has lost; steps make the engine's own again. */
 function lostIn(
   connection: SqliteConnection,
   before: readonly SchemaRow[],
@@ -122,6 +123,7 @@ function lostIn(
   const tables = new Set(after.filter(({ type }) => type === 'table').map(({ name }) => name));
   return before
     .filter(({ type, name, table }) => ['index', 'trigger'].includes(type) && !there.has(name) && tables.has(table))
+    .filter(({ name }) => !name.startsWith(ENGINE_PREFIX))
     .map(({ sql }) => sql);
 }
 

@@ -1,0 +1,211 @@
+/**
+ * What is written to the log of changes: an entry for each change of a row of a recorded type, and of a link of one, by
+ * triggers, so that no writer is missed. Entries name tables and columns, which keep their names when types and fields
+ * get others; values are made by the SQL that makes records. The context says who writes, and up to where entries were deleted.
+ */
+import { createHash } from 'node:crypto';
+import { ENGINE_PREFIX, type JoinTable, OPEN_COLUMN, type RecordType } from '../../model/model.ts';
+import { generatedName } from '../../names.ts';
+import { columnType } from '../columns.ts';
+import { type Dialect, jsonOptional, literal, type LogStatement, type LogTrigger } from '../dialect.ts';
+import { sidesOf } from '../tables.ts';
+
+export const LOG_TABLE = `${ENGINE_PREFIX}log`;
+const CONTEXT_TABLE = `${ENGINE_PREFIX}context`;
+
+/** `tx`: the number of the write. `at`: milliseconds. `record`, `owner`: identifiers as text. */
+export function logTables({ tableOptions, log: { position }, integer }: Dialect): readonly string[] {
+  const columns = `source text not null, record text not null, owner text, operation text not null, at ${integer} not null, tx ${integer} not null, actor text, request text, "old" text, "new" text, unrecorded text`;
+  const context = `id integer primary key, expired ${integer} not null, tx ${integer}, actor text, request text`;
+  const index = (name: string, words: string): string =>
+    `create index if not exists ${LOG_TABLE}_${name} on ${LOG_TABLE} (${words}`;
+  return [
+    `create table if not exists ${LOG_TABLE} (position ${position}, ${columns}) ${tableOptions(true)}`,
+    index('record', 'source, record)'),
+    index('owner', 'owner) where owner is not null'),
+    index('deleted', `source, position) where operation = 'delete'`),
+    `create table if not exists ${CONTEXT_TABLE} (${context}) ${tableOptions(true)}`,
+    `insert into ${CONTEXT_TABLE} (id, expired) select 1, 0 where not exists (select 1 from ${CONTEXT_TABLE})`,
+  ];
+}
+
+/** For a table that is dropped: another one may get its name. */
+export const forgetTable = (table: string): string => `delete from ${LOG_TABLE} where source = ${literal(table)}`;
+
+/** The name of a table's triggers, or the beginning of it. */
+export const triggerName = (table: string): string => generatedName(LOG_TABLE, table);
+
+type RowAlias = 'old' | 'new';
+
+const DIGEST_LENGTH = 16;
+
+/** Databases limit how deep expressions are. */
+const MAX_TERMS = 100;
+
+function chained(terms: readonly string[], operator: string, none: string): string {
+  if (terms.length === 0) return none;
+  if (terms.length <= MAX_TERMS) return terms.join(operator);
+  const groups = Array.from({ length: Math.ceil(terms.length / MAX_TERMS) }, (_, at) =>
+    terms.slice(at * MAX_TERMS, (at + 1) * MAX_TERMS).join(operator),
+  );
+  return chained(
+    groups.map((group) => `(${group})`),
+    operator,
+    none,
+  );
+}
+
+interface RecordedColumn {
+  readonly name: string;
+  /** SQL for the JSON of a value that is not null; undefined if it is confidential. */
+  readonly json: ((value: string) => string) | undefined;
+}
+
+const linkJson = ({ identifier }: RecordType, { name }: Dialect): ((value: string) => string) =>
+  identifier.type.columns[name].json;
+
+const recordedColumns = (type: RecordType, dialect: Dialect): readonly RecordedColumn[] => [
+  ...[...type.fields.values(), ...type.hidden].map((field) => ({
+    name: field.column,
+    json: field.sensitive ? undefined : columnType(field, dialect.name).json,
+  })),
+  ...type.references.map(({ column, target }) => ({ name: column, json: linkJson(target, dialect) })),
+  ...(type.open ? [{ name: OPEN_COLUMN, json: textOf }] : []),
+];
+
+const textOf = (column: string): string => `cast(${column} as text)`;
+
+interface Entry {
+  readonly operation: string;
+  /** SQL of the columns, by their names. */
+  readonly values: Readonly<Partial<Record<'record' | 'owner' | RowAlias | 'unrecorded', string>>>;
+  readonly when?: string | undefined;
+}
+
+function insertInto(source: string, { operation, values, when }: Entry, { log: { writer }, quote }: Dialect) {
+  const columns = Object.entries(values);
+  const names = ['source', 'operation', 'at, tx, actor, request', ...columns.map(([name]) => quote(name))].join(', ');
+  const given = [literal(source), literal(operation), writer.columns, ...columns.map(([, sql]) => sql)].join(', ');
+  return { when, sql: `insert into ${LOG_TABLE} (${names}) select ${given}${writer.from}` };
+}
+
+/** The triggers of a recorded type's table. */
+function typeTrigger(type: RecordType, dialect: Dialect): LogTrigger {
+  const { quote, log } = dialect;
+  const of = (row: RowAlias, column: string): string => `${row}.${quote(column)}`;
+  const columns = recordedColumns(type, dialect);
+  const differ = ({ name }: { readonly name: string }): string => log.differ(of('old', name), of('new', name));
+  /** A JSON object or array of those columns for which a condition is true. */
+  const members = (brackets: string, parts: readonly (readonly [condition: string, text: string])[]): string => {
+    const terms = parts.map(([condition, text]) => `case when ${condition} then ${text} else '' end`);
+    return `${literal(brackets.charAt(0))} || substr(${chained(terms, ' || ', `''`)}, 2) || ${literal(brackets.charAt(1))}`;
+  };
+  const key = (name: string): string => `,${JSON.stringify(name)}`;
+  const object = (row: RowAlias, isShown: (column: RecordedColumn) => string): string =>
+    members(
+      '{}',
+      columns.flatMap((column) => {
+        const { name, json } = column;
+        if (json === undefined) return [];
+        return [[isShown(column), `${literal(`${key(name)}:`)} || ${jsonOptional(json(of(row, name)))}`] as const];
+      }),
+    );
+  const secret = columns.filter(({ json }) => json === undefined);
+  const unrecorded = (isChanged: (column: RecordedColumn) => string) =>
+    secret.length === 0
+      ? {}
+      : {
+          unrecorded: `nullif(${members(
+            '[]',
+            secret.map((column) => [isChanged(column), literal(key(column.name))]),
+          )}, '[]')`,
+        };
+  const owners = type.references.filter(
+    ({ column, target }) =>
+      target.history &&
+      [...target.relations.values()].some(
+        (relation) =>
+          relation.owned &&
+          relation.target.table === type.table &&
+          relation.link.at === 'target' &&
+          relation.link.reference.column === column,
+      ),
+  );
+  const identity = (...rows: readonly RowAlias[]) => {
+    const [row = 'new'] = rows;
+    const owner = rows.flatMap((one) =>
+      owners.map(({ column, target }) => `${literal(`${target.table}/`)} || ${textOf(of(one, column))}`),
+    );
+    const first = owner.length > 1 ? `coalesce(${owner.join(', ')})` : owner.join();
+    const record = textOf(of(row, type.identifier.column));
+    return owner.length === 0 ? { record } : { record, owner: first };
+  };
+  const present =
+    (row: RowAlias) =>
+    ({ name }: RecordedColumn): string =>
+      `${of(row, name)} is not null`;
+  const whole = (row: RowAlias, operation: string, when?: string): LogStatement => {
+    const values = { ...identity(row), [row]: object(row, present(row)), ...unrecorded(present(row)) };
+    return insertInto(type.table, { operation, values, when }, dialect);
+  };
+  const isOther = log.differ(of('old', type.identifier.column), of('new', type.identifier.column));
+  const changes = {
+    ...identity('new', 'old'),
+    old: object('old', differ),
+    new: object('new', differ),
+    ...unrecorded(differ),
+  };
+  const isChange = `not (${isOther}) and (${chained(columns.map(differ), ' or ', '1 = 0')})`;
+  return {
+    insert: [whole('new', 'create')],
+    update: [
+      insertInto(type.table, { operation: 'update', values: changes, when: isChange }, dialect),
+      // Other programs may give a record another identifier.
+      whole('old', 'delete', isOther),
+      whole('new', 'create', isOther),
+    ],
+    delete: [whole('old', 'delete')],
+  };
+}
+
+/** The triggers of a table of links: an entry for each side that has a history, named by the column of the other side. */
+function joinTrigger(join: JoinTable, dialect: Dialect): LogTrigger {
+  const { quote, log } = dialect;
+  const [left, right] = sidesOf(join);
+  const pairs = [
+    { own: left, other: right },
+    { own: right, other: left },
+  ].filter(({ own }) => own.type.history);
+  const entries = (row: RowAlias, operation: string, when?: string): readonly LogStatement[] =>
+    pairs.map(({ own, other }) => {
+      const json = linkJson(other.type, dialect)(`${row}.${quote(other.column)}`);
+      const values = {
+        record: textOf(`${row}.${quote(own.column)}`),
+        [row]: `${literal(`{${JSON.stringify(other.column)}:`)} || ${json} || '}'`,
+      };
+      return insertInto(join.name, { operation, values, when }, dialect);
+    });
+  const isOther = [left, right]
+    .map(({ column }) => log.differ(`old.${quote(column)}`, `new.${quote(column)}`))
+    .join(' or ');
+  return {
+    insert: entries('new', 'link'),
+    update: [...entries('old', 'unlink', isOther), ...entries('new', 'link', isOther)],
+    delete: entries('old', 'unlink'),
+  };
+}
+
+/** The statements that make the triggers of a table; none if it is not recorded. */
+export function recordingOf(source: RecordType | JoinTable, dialect: Dialect): readonly string[] {
+  if (!('table' in source))
+    return source.left.type.history || source.right.type.history
+      ? dialect.log.create(triggerName(source.name), source.name, joinTrigger(source, dialect))
+      : [];
+  return source.history
+    ? dialect.log.create(triggerName(source.table), source.table, typeTrigger(source, dialect))
+    : [];
+}
+
+/** A digest of the triggers of a table, to find that they have changed; undefined if there are none. */
+export const recordingDigest = (made: readonly string[]): string | undefined =>
+  made.length === 0 ? undefined : createHash('sha256').update(made.join('\n')).digest('hex').slice(0, DIGEST_LENGTH);

@@ -1,0 +1,74 @@
+/** The steps of the log of changes: the triggers of tables are made, made anew, or dropped. */
+import type { Dialect } from '../dialect.ts';
+import { forgetTable, LOG_TABLE, logTables, triggerName } from '../log/recording.ts';
+import { createStep, type MigrationStep } from './steps.ts';
+import { plainTasks, type Task } from './task.ts';
+
+export interface Recording {
+  readonly table: string;
+  /** Digests of the triggers. */
+  readonly before?: string | undefined;
+  readonly after: string | undefined;
+  /** The statements that make them. */
+  readonly made: readonly string[];
+  /** The type, and the relation for a table of links. */
+  readonly type: string;
+  readonly name?: string;
+}
+
+const prepended = (step: MigrationStep, tasks: readonly Task[]): MigrationStep => ({
+  ...step,
+  tasks: [...tasks, ...step.tasks],
+});
+
+const appended = (step: MigrationStep, tasks: readonly Task[]): MigrationStep => ({
+  ...step,
+  tasks: [...step.tasks, ...tasks],
+});
+
+/** Around the other steps of the table: what these do to its rows is no change of records, and SQLite drops triggers with a table. */
+export function withRecording(
+  steps: readonly MigrationStep[],
+  { table, before, after, made, type, name }: Recording,
+  dialect: Dialect,
+): readonly MigrationStep[] {
+  const isLost = steps.some(({ tasks }) => tasks.some(({ forgets }) => forgets ?? !dialect.locks));
+  if (before === after && (after === undefined || !isLost)) return steps;
+  const trigger = triggerName(table);
+  const rowsIn = steps.some(({ creates }) => creates.includes(table)) ? undefined : table;
+  const drop = before === undefined ? [] : plainTasks('define', dialect.log.drop(trigger, table), table);
+  const make = [
+    ...plainTasks('create', after === undefined ? [] : logTables(dialect)),
+    ...plainTasks('link', made, rowsIn),
+  ];
+  const [first, ...others] = steps;
+  if (before !== undefined && after !== undefined && first) {
+    const all = [prepended(first, drop), ...others];
+    return all.map((step, at) => (at === all.length - 1 ? appended(step, make) : step));
+  }
+  const code = after === undefined ? 'end-history' : before === undefined ? 'keep-history' : 'adapt-history';
+  const detail = name === undefined ? type : `the links "${name}" of ${type}`;
+  const own = createStep(code, type, {
+    name,
+    detail,
+    tasks: [...drop, ...make],
+    rowsIn,
+    creates: make.length === 0 ? [] : [trigger],
+  });
+  return code === 'end-history' ? [own, ...steps] : [...steps, own];
+}
+
+/** What the log has of dropped tables goes with them: others may get their names. */
+export const withoutEntries =
+  (relations: ReadonlySet<string>, dialect: Dialect) =>
+  (step: MigrationStep): MigrationStep =>
+    relations.has(LOG_TABLE)
+      ? { ...step, tasks: step.tasks.flatMap((task) => [task, ...forgetting(task, dialect)]) }
+      : step;
+
+function forgetting({ forgets, table = '' }: Task, { log, locks }: Dialect): readonly Task[] {
+  if (!forgets) return [];
+  // The function stays when its triggers go with the table.
+  const [, ...left] = locks ? log.drop(triggerName(table), table) : [];
+  return plainTasks('define', [...left, forgetTable(table)]);
+}
