@@ -189,7 +189,7 @@ export function expectedFor({ expected, meant }: Omit<SettingValue<unknown>, 'pa
 /** Whatever may be a password is left out, also where a mistake has put it into another part of the URL. */
 export function withoutPassword(text: string): string {
   const [, scheme = '', rest = ''] = /^([a-z][a-z\d+.-]*:)?(.*)$/is.exec(text) ?? [];
-  if (scheme === 'sqlite:') return text;
+  if (scheme === 'sqlite:' && !/^\/\/|pass\w*=/i.test(rest)) return text;
   const [place = '', ...query] = rest.split(/[?#]|%3f|%23/i);
   const shown = place.replace(/^(\/*).*(?:@|%40)/is, '$1…@').replace(/pass\w*\s*=.*/is, '…');
   const isMisread =
@@ -294,7 +294,7 @@ function numeric(what: string, pattern: RegExp, minimum: number, maximum: number
 /** An SQLite file takes no URL: neither slashes for a host, nor a query. */
 function pathMeant(text: string): string | undefined {
   const [, slashes = '', path] = /^sqlite:(?:file:)?(\/*)([^?]+)/.exec(text) ?? [];
-  if (path === undefined || path === ':memory:') return undefined;
+  if (path === undefined || path === ':memory:' || (slashes.length > 1 && /@|%40/.test(path))) return undefined;
   return slashes.length > 1 ? `sqlite:${path} or sqlite:/${path}` : `sqlite:${slashes}${path}`;
 }
 

@@ -72,6 +72,9 @@ describe('without a server', () => {
     'postgres://127.0.0.1:1/x?password=a&s3cret',
     'postgres://127.0.0.1:1/x?password=a&s3cret=1',
     'host=127.0.0.1 user=me password=s3cret',
+    'sqlite://me:s3cret@x.db',
+    'sqlite://me:s3cret%40x.db',
+    'sqlite:x.db?password=s3cret',
   ])('the password in %s', (url) => {
     const secret = /s3cret/i;
 

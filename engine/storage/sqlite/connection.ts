@@ -285,6 +285,8 @@ const translations: Readonly<Record<string, (cause: unknown) => unknown>> = {
   SQLITE_LOCKED: locked,
   SQLITE_CANTOPEN: broken,
   SQLITE_IOERR: broken,
+  SQLITE_CORRUPT: broken,
+  SQLITE_NOTADB: broken,
   // SQLite reports ENOSPC as SQLITE_FULL, but EFBIG (a limit of the process), EDQUOT and others as this code.
   SQLITE_IOERR_WRITE: (cause) => diskFull(cause, CANNOT_GROW),
   SQLITE_READONLY: (cause) => unavailable('readOnly', cause),
