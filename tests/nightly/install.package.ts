@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { expectWorks, type Stranger, strangerIn } from '../package/stranger.ts';
 
-const MAX_PACKAGES = 120;
-const MAX_MEGABYTES = 60;
+const MAX_PACKAGES = 150;
+const MAX_MEGABYTES = 90;
 
 const folder = mkdtempSync(join(tmpdir(), 'install-'));
 let packed: string;
@@ -60,7 +60,8 @@ test('the image installs it with the versions of the lock file', async () => {
   const [command = ''] = /npm ci --prefix package [^\n\\]+/.exec(readFileSync('deploy/Dockerfile', 'utf8')) ?? [];
   const [npm = '', ...words] = command.trim().split(' ');
   expect(await run(npm, ...words)).toMatchObject({ code: 0 });
-  expect(existsSync(join(project, 'package/node_modules/knex'))).toBe(false);
+  const isInstalled = (name: string): boolean => existsSync(join(project, 'package/node_modules', name));
+  expect([isInstalled('knex'), isInstalled('jest')]).toEqual([true, false]);
   cpSync('schema', join(project, 'schema'), { recursive: true });
   const { code, out } = await run('node', 'package/dist/engine/cli.js', 'token', 'shop', '--write', '*');
   expect([code, out]).toEqual([0, expect.stringMatching(/ shop write=\* sha256=[0-9a-f]{64}\n$/)]);
