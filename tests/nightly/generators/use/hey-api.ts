@@ -1,5 +1,5 @@
 /** @hey-api/openapi-ts with its fetch client. */
-import { client } from '../../../generators/generated/hey-api/client.gen.ts';
+import { client } from '../generated/hey-api/client.gen.ts';
 import {
   createShippingMarkup,
   createTaxClass,
@@ -7,7 +7,7 @@ import {
   getTaxClass,
   listTaxClasses,
   updateTaxClass,
-} from '../../../generators/generated/hey-api/sdk.gen.ts';
+} from '../generated/hey-api/sdk.gen.ts';
 import { must, nextCursor, type Outcome, outcomeOf, POSITIONS } from './outcome.ts';
 
 export async function run(url: string): Promise<Outcome> {

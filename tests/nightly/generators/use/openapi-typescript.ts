@@ -1,6 +1,6 @@
 /** openapi-typescript with openapi-fetch. */
 import createClient from 'openapi-fetch';
-import type { paths } from '../../../generators/generated/openapi-typescript.d.ts';
+import type { paths } from '../generated/openapi-typescript.d.ts';
 import { must, nextCursor, type Outcome, outcomeOf, POSITIONS } from './outcome.ts';
 
 export async function run(url: string): Promise<Outcome> {

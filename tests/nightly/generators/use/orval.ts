@@ -6,7 +6,7 @@ import {
   getTaxClass,
   listTaxClasses,
   updateTaxClass,
-} from '../../../generators/generated/orval.ts';
+} from '../generated/orval.ts';
 import { must, nextCursor, type Outcome, outcomeOf, POSITIONS } from './outcome.ts';
 
 /** Of the answers that the type allows, those with this status. */

@@ -1,5 +1,5 @@
 /** swagger-typescript-api with its fetch client, which throws what is not a success. */
-import { Api } from '../../../generators/generated/swagger-typescript-api.ts';
+import { Api } from '../generated/swagger-typescript-api.ts';
 import { must, nextCursor, type Outcome, outcomeOf, POSITIONS } from './outcome.ts';
 
 const answered = (request: Promise<Response>): Promise<Response> => request.catch((refused: Response) => refused);
