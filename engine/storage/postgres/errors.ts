@@ -30,6 +30,9 @@ const tooLong: Translate = (cause) =>
   new ConstraintError('too-long', cause, { constraint: / for index "(.+)"/.exec(messageOf(cause))?.[1] });
 const invalidRow: Translate = (cause) =>
   new Problem('invalid-body', 'The record has too many long values for one row of the database', { cause });
+/** Its list of time zones is older than that of Node.js. */
+const unknownZone: Translate = (cause) =>
+  new Problem('invalid-query', 'The database does not know the time zone', { cause });
 const redacted = (cause: unknown): Error => new Error(stateOf(cause), { cause });
 
 /** `SQLSTATE routine` -> problem; the first match applies. The routine is a function of the server. */
@@ -50,6 +53,7 @@ const TRANSLATIONS: readonly (readonly [RegExp, Translate])[] = [
   [/^54000 (_bt_check_third_page|index_form_tuple)/, tooLong],
   [/^54000/, answerTooLong],
   [/^54001/, tooNested],
+  [/^22023 timestamp(tz)?_zone/, unknownZone],
   [/^53300/, (cause) => unavailable('connections', cause)],
   [/^55P03/, (cause) => unavailable('locks', cause)],
   [/^(40001|40P01|25P02|53)/, busy],
