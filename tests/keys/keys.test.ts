@@ -27,6 +27,17 @@ beforeAll(async () => {
   expect(await say('POST /api/customers', customer)).toMatchObject({ status: 201 });
 });
 
+test('new records below others, with identifiers of their own', async () => {
+  const [root, leaf, loop] = ['a', 'b', 'c'].map((digit) => `01890a5d-ac96-774b-bcce-b302099a80${digit}0`);
+  expect(await say('POST /api/orders', { id: root })).toMatchObject({ status: 201 });
+  const below = { id: leaf, parent: { id: root } };
+  expect(await say('POST /api/orders', below)).toMatchObject({ status: 201, body: below });
+  expect(await say('POST /api/orders', { id: loop, parent: { id: loop } })).toMatchObject({
+    status: 422,
+    body: { errors: [{ pointer: '/parent', code: 'cycle' }] },
+  });
+});
+
 describe('what no identifier is', () => {
   const upper = '01890A5D-AC96-774B-BCCE-B302099A8057';
   test.each([

@@ -43,6 +43,9 @@ export async function createSingle(
   );
   if (namesByValues(type, item.body) || !trustLinks(session, type, item.body)) return undefined;
   const roots = await resolveBody(session, type);
+  // Only the database knows whether records that bring their identifiers would be below themselves.
+  if ([...session.createdById.keys()].some(({ references }) => references.some(({ acyclic }) => acyclic)))
+    return undefined;
   request.precondition?.();
   const plan = await planWrite(session, ALL_ALLOWED, roots);
   const { single } = session.tables.of(type);
