@@ -69,7 +69,8 @@ describe('group commit, which SQLite alone needs', () => {
   let own: SqliteConnection;
   let commits: ReturnType<typeof createGroupCommit>;
   const refresh = (): void => undefined;
-  const checkPlace = (): void => undefined;
+  const inPlace = (): void => undefined;
+  const place = { requirePlace: inPlace, checkPlace: inPlace };
 
   beforeEach(async () => {
     // A group ends after some milliseconds: for these writes, no time passes.
@@ -77,7 +78,7 @@ describe('group commit, which SQLite alone needs', () => {
     driver = openSqlite(file());
     await prepare(model, driver);
     own = connect(file(), false);
-    commits = createGroupCommit(own, refresh, checkPlace);
+    commits = createGroupCommit(own, refresh, place);
   });
   afterEach(async () => {
     jest.restoreAllMocks();
@@ -113,7 +114,7 @@ describe('group commit, which SQLite alone needs', () => {
       if (rest > 0) throw unavailable('broken');
       own.command(statement);
     };
-    commits = createGroupCommit({ ...own, command }, refresh, checkPlace);
+    commits = createGroupCommit({ ...own, command }, refresh, place);
     const lost = commits.write(async (group) => {
       await group.run(INSERT, ['lost']);
       throw new Error('this one');
@@ -126,13 +127,18 @@ describe('group commit, which SQLite alone needs', () => {
     expect([names[0], names.every((name) => name.startsWith('kept'))]).toEqual(['kept', true]);
   });
 
-  it('a write is not done if its file was moved before the commit', async () => {
-    commits = createGroupCommit(own, refresh, () => {
-      throw unavailable('moved');
-    });
+  const moved = (): never => {
+    throw unavailable('moved');
+  };
+
+  it.each([
+    ['done', 'before', { requirePlace: moved, checkPlace: moved }, { code: 'storage-busy', status: 503 }],
+    ['acknowledged', 'during', { requirePlace: inPlace, checkPlace: moved }, { code: 'outcome-unknown', status: 504 }],
+  ])('a write is not %s if its file was moved %s the commit', async (_, when, lost, problem) => {
+    commits = createGroupCommit(own, refresh, lost);
     const write = commits.write((group) => group.run(INSERT, ['lost']));
-    await expect(write).rejects.toMatchObject({ code: 'storage-busy', status: 503 });
-    expect(await driver.value(COUNT, [])).toBe(0);
+    await expect(write).rejects.toMatchObject(problem);
+    expect(await driver.value(COUNT, [])).toBe(when === 'before' ? 0 : 1);
   });
 
   it('a write that fails undoes its own work, and no other', async () => {

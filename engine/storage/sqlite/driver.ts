@@ -44,7 +44,7 @@ export function openSqlite(
   const reader = createTurnReader(readings, checkPlace);
   const readers = createReaders(file, statementTimeout);
   const lightLists = new Set<Snapshot>();
-  const commits = createGroupCommit(writer, reader.refresh, checkPlace);
+  const commits = createGroupCommit(writer, reader.refresh, { ...reader, checkPlace });
 
   return {
     dialect: sqliteDialect,

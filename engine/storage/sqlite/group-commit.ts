@@ -6,7 +6,7 @@ import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promi
 import { type Caller, CallerGone } from '../../edge/caller.ts';
 import { Problem } from '../../problem.ts';
 import type { Around, Awaitable, Statement, Writer } from '../driver.ts';
-import { lateStatement } from '../unavailable.ts';
+import { lateStatement, outcomeUnknown } from '../unavailable.ts';
 import { COMMIT, rollBack, ROLLBACK, type SqliteConnection } from './connection.ts';
 import { BUSY_RETRY_MS, BUSY_TIMEOUT_MS, MAX_GROUP_MS, MAX_GROUP_WRITES, WRITE_SLICE_MS } from './tuning.ts';
 
@@ -86,8 +86,20 @@ async function begin(command: SqliteConnection['command'], isWanted: () => boole
   }
 }
 
+/** Both throw if the database's file is not in its place. */
+export interface FilePlace {
+  /** As far as was looked at lately. */
+  readonly requirePlace: () => void;
+  /** Looks now: what was committed into a file that has moved must not be acknowledged. */
+  readonly checkPlace: () => void;
+}
+
 /** `refresh` ends the read snapshot: before a transaction, for checkpoints; after it, so that reads see its writes. */
-export function createGroupCommit(connection: SqliteConnection, refresh: () => void, checkPlace: () => void) {
+export function createGroupCommit(
+  connection: SqliteConnection,
+  refresh: () => void,
+  { requirePlace, checkPlace }: FilePlace,
+) {
   const { database, command } = connection;
   const queue: QueuedWrite[] = [];
   let draining: Promise<void> | undefined;
@@ -132,17 +144,26 @@ export function createGroupCommit(connection: SqliteConnection, refresh: () => v
       refresh();
       await runGroup(group);
       if (isSliceOver()) await pause();
-      checkPlace();
-      if (database.inTransaction) command(COMMIT);
+      requirePlace();
+      if (database.inTransaction) commit();
       refresh();
     } catch (error) {
       rollBack(connection);
-      for (const job of group.length > 0 ? group : queue.splice(0)) job.reject(error);
+      for (const job of group.length > 0 ? group : queue.splice(0)) job.reject(job.failure?.error ?? error);
       return;
     }
     for (const { failure, resolve, reject } of group) {
       if (failure) reject(failure.error);
       else resolve();
+    }
+  }
+
+  function commit(): void {
+    command(COMMIT);
+    try {
+      checkPlace();
+    } catch (error) {
+      throw outcomeUnknown(error);
     }
   }
 
