@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { JsonObject, JsonValue } from '../../engine/json/json.ts';
-import { createDatabase } from '../support/databases.ts';
+import { createDatabase, databaseKind } from '../support/databases.ts';
 import { randomOf } from '../support/random.ts';
 import { as, type Service, startService } from './service.ts';
 
@@ -409,6 +409,7 @@ const comparable = (orders: readonly Order[]): readonly string[] =>
     )
     .toSorted();
 
-test.each([1, 2])('seed %i', async (seed) => {
+/** Statements of PostgreSQL are slower; its second seed says little more. */
+test.each(databaseKind === 'sqlite' ? [1, 2] : [1])('seed %i', async (seed) => {
   expect(await compareWrites(seed, { roles: 12, requests: 40 })).toBe(40);
 });
