@@ -37,9 +37,13 @@ const jobs: Readonly<Record<string, Job>> = {
   },
   bench: { about: 'the commands of bench/', programs: ['postgresql'], packages: ['bench'] },
   browser: {
-    about: 'the pages and the studio in Chromium: every journey, width and theme',
-    ...inChromium,
-    commands: [['env', 'NIGHTLY=browser|journeys', ...jest]],
+    about: 'the pages and the studio in Chromium: every width and theme, and the journeys on both databases',
+    ...inTools,
+    programs: ['chromium', 'postgresql'],
+    commands: [
+      ['env', 'NIGHTLY=browser|journeys', ...jest],
+      ['env', 'NIGHTLY=journeys', ...onPostgres],
+    ],
   },
   chaos: {
     about: 'random requests and random faults on several instances: MINUTES, --seed N, --on DATABASE, --workers N',
@@ -60,12 +64,7 @@ const jobs: Readonly<Record<string, Job>> = {
     packages: ['tests/nightly/generators'],
   },
   guests: { about: "the engine behind and beside other people's middleware", packages: ['tests/nightly/guests'] },
-  journeys: {
-    about: 'a handful of journeys through the studio in Chromium on both databases, as .ci/run takes them',
-    ...inTools,
-    programs: ['chromium', 'postgresql'],
-    commands: [jest, onPostgres],
-  },
+  journeys: { about: 'a handful of journeys through the studio in Chromium, as .ci/run takes them', ...inChromium },
   kills: {
     about: 'services, commands and migrations that are killed; KILLS=10 is quicker',
     programs: ['postgresql'],

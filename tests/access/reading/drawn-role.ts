@@ -26,6 +26,9 @@ interface Entry {
   readonly hidden: ReadonlySet<string>;
 }
 
+/** Longer conditions, with filters beside them, take the databases too long, or nest too deep for them. */
+const MAX_CHARS = 500;
+
 /** Operands become claims now and then. */
 type Claiming = (value: JsonValue) => JsonValue;
 
@@ -102,7 +105,8 @@ export function drawRole(model: Model, world: World, draw: Draw): DrawnRole {
   const read: Record<string, JsonValue> = {};
   for (const type of named) {
     const names = hidden.get(type) ?? new Set();
-    const conditions = draw(4) === 0 ? [] : drawConditions(world, draw, type);
+    const drawn = draw(4) === 0 ? [] : drawConditions(world, draw, type);
+    const conditions = JSON.stringify(drawn).length > MAX_CHARS ? [] : drawn;
     entries.set(type, shown.has(type) ? { conditions, hidden: names } : undefined);
     read[type.name] = !shown.has(type)
       ? false
