@@ -216,7 +216,7 @@ function* creationFaults(role: Role, type: RecordType, model: Model): Findings {
   }
 }
 
-/** What is not yet enforced is refused, so that no role allows more than its file says. */
+/** Refuses conditions on types that own each other in a circle: without them, the role would allow more than its file says. */
 function* unsupported(role: Role, type: RecordType, model: Model): Findings {
   const refuse = (what: string, path: YamlPath): Finding =>
     finding('not-supported' satisfies DiagnosticCode, path, `${what} is not supported yet`, 'key');

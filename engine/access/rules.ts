@@ -1,4 +1,4 @@
-/** What the entries of a role mean for a Model, and the rights that they give to the claims of an identity. */
+/** Resolves the entries of a role against the Model, and binds them to an identity's claims, which gives its rights. */
 import { createHash } from 'node:crypto';
 import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import { createCache, memoized } from '../memo.ts';

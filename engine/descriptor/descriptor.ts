@@ -24,7 +24,7 @@ export const generatedMeanings = {
   updatedBy: 'the name of the token that last changed one of its own values; null if the service has no tokens',
 } as const satisfies Record<Generated, string>;
 
-/** What values are, for people. */
+/** The unit or the medium of values, by which the studio presents them. */
 export type Shows = string | { readonly money: string };
 
 export interface FieldDescriptor {

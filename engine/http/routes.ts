@@ -122,7 +122,7 @@ export interface Routes {
   readonly root: string;
   get(path: string): TypeRoutes | undefined;
   paths(): readonly string[];
-  /** What the client may do. */
+  /** `GET $me`: the client's name, its role and its operations by type. */
   readonly me: Route | undefined;
 }
 

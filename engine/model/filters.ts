@@ -13,7 +13,7 @@ export interface Path {
   readonly field: Field | undefined;
 }
 
-/** What is at the end of a path. */
+/** The field at the end of a path, or the identifier of the record there. */
 export const valueAt = ({ field, type }: Path): Field | IdentifierField => field ?? type.identifier;
 
 export interface SetPath {

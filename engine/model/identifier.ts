@@ -1,4 +1,4 @@
-/** What identifies the records of a type: reads, checks, makes and compares identifiers of every kind. */
+/** Identifiers of every kind: integers, uuids and strings are read, checked, made and compared here. */
 import { createAjv } from '../field-types/ajv-keywords.ts';
 import { asWritten } from '../field-types/columns.ts';
 import type { DialectName, FieldType, Shape } from '../field-types/field-type.ts';

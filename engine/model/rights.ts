@@ -1,4 +1,4 @@
-/** What a client may do: the rights of a token or of a role, and the Model as the client sees it. */
+/** The rights of a token or a role, and the Model as a client with these rights sees it. */
 import { createHash } from 'node:crypto';
 import { labelPaths, type Operation } from '../descriptor/descriptor.ts';
 import type { JsonObject } from '../json/json.ts';
@@ -34,7 +34,7 @@ export interface Owner {
   readonly parts: string;
 }
 
-/** What an entry of a role allows, for the claims of one identity. */
+/** An entry of a role, its conditions bound to the claims of one identity. */
 export interface Entry {
   /** Records must meet all of these. undefined: a claim is missing, so that the entry allows nothing. */
   readonly where: readonly Filter[] | undefined;
@@ -107,7 +107,7 @@ export const can = (rights: Rights, type: RecordType, operation: Operation): boo
 const isAmong = (entry: Entry | undefined, name: string): boolean =>
   entry !== undefined && (entry.members?.has(name) ?? true);
 
-/** Whether answers may name records of the type that the client did not ask for. */
+/** Whether the client reads every record of the type, so that answers may name records that it did not ask for. */
 export const namesRecords = (rights: Rights, { name }: RecordType): boolean =>
   entryOf(rights, name, 'read')?.where?.length === 0;
 
@@ -157,7 +157,7 @@ export const canFollow = (rights: Rights, { source, target, name }: Relation): b
 
 /** Whether the client reads every record of every type. */
 export const readsAll = (rights: Rights, { types }: Model): boolean =>
-  [...types.keys()].every((name) => entryOf(rights, name, 'read')?.where?.length === 0);
+  [...types.values()].every((type) => namesRecords(rights, type));
 
 /** Whether the client, besides, sees every field and relation. */
 export const seesAll = (rights: Rights, model: Model): boolean =>

@@ -14,7 +14,7 @@ import { randomOperation } from './random-operations.ts';
  */
 export const QUICK_SEEDS = [1, 2, 3, 4, 5, 6];
 
-/** What identifies the records of each type. */
+/** The identifiers that types are drawn with. */
 const KEYS: readonly [IdentifierDescriptor, ...IdentifierDescriptor[]] = [
   { name: 'id' },
   { name: 'id', type: 'uuid' },
