@@ -207,8 +207,7 @@ function* scopeFaults(role: Role, { model }: Checked, owned: ReadonlySet<RecordT
 function* creationFaults(role: Role, type: RecordType, model: Model): Findings {
   const rule = type.operations.has('create') && ruleOf(role, type, model, 'create');
   if (!rule) return;
-  const [written] = role.entriesOf(type, 'create');
-  const path = written?.file === role.file ? written.path : ['include'];
+  const path = pathOf(role, type, 'create') ?? ['include'];
   for (const { name, required } of [...type.fields.values(), ...type.relations.values()]) {
     if (!required || Object.hasOwn(rule.set, name) || (rule.members?.has(name) ?? true)) continue;
     const message = `a new ${type.name} needs ${quoted(name)}, which the role neither may send nor sets`;
@@ -218,22 +217,22 @@ function* creationFaults(role: Role, type: RecordType, model: Model): Findings {
 
 /** Refuses conditions on types that own each other in a circle: without them, the role would allow more than its file says. */
 function* unsupported(role: Role, type: RecordType, model: Model): Findings {
-  const refuse = (what: string, path: YamlPath): Finding =>
-    finding('not-supported' satisfies DiagnosticCode, path, `${what} is not supported yet`, 'key');
-  const pathOf = (action: Action): YamlPath => {
-    const [written] = role.entriesOf(type, action);
-    return written?.file === role.file ? written.path : ['role'];
-  };
   const circle = circleOf(type, model);
   const isRead = (one: RecordType): boolean => Boolean(ruleOf(role, one, model, 'read'));
-  if (circle.some((one) => isRead(one) || ownersOf(one, model).some(({ parts }) => isRead(parts.source)))) {
-    const isPlain = circle.every((one) => {
-      const rule = ruleOf(role, one, model, 'read');
-      return rule && rule.where.length === 0 && rule.isScoped;
-    });
-    if (!isPlain)
-      yield refuse(`a condition or scope on ${type.name}, which owns records of its own kind,`, pathOf('read'));
-  }
+  if (!circle.some((one) => isRead(one) || ownersOf(one, model).some(({ parts }) => isRead(parts.source)))) return;
+  const isPlain = circle.every((one) => {
+    const rule = ruleOf(role, one, model, 'read');
+    return rule && rule.where.length === 0 && rule.isScoped;
+  });
+  if (isPlain) return;
+  const message = `a condition or scope on ${type.name}, which owns records of its own kind, is not supported yet`;
+  yield finding('not-supported' satisfies DiagnosticCode, pathOf(role, type, 'read') ?? ['role'], message, 'key');
+}
+
+/** The place of the entry that holds; undefined if the file of an included role has it. */
+function pathOf(role: Role, type: RecordType, action: Action): YamlPath | undefined {
+  const [written] = role.entriesOf(type, action);
+  return written?.file === role.file ? written.path : undefined;
 }
 
 /** The types that own each other in a circle with this one. */
