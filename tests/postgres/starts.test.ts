@@ -86,7 +86,7 @@ onServer('a start', () => {
   it('over a role with few connections: requests wait for one of them', async () => {
     const client = await connectTo(cluster.url);
     await client.query('create role few superuser login');
-    const url = new URL(withParameters(cluster.url, { pool: '8' }));
+    const url = new URL(withParameters(cluster.url, { pool: '8', lock_timeout: '60000' }));
     url.username = 'few';
     await client.query('alter role few nosuperuser connection limit 2');
     await client.query('grant all on schema public to few');

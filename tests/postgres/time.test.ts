@@ -103,7 +103,7 @@ onServer('a server that is frozen', () => {
     try {
       const client = leaving();
       const work = settled(Promise.resolve(driver.scan((reader) => reader.value(HOURS, []), client, true)));
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await until(() => client.isWatched);
       client.leave();
       await until(() => isInterrupted(backend));
       process.kill(backend, 'SIGCONT');

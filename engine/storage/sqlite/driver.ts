@@ -85,6 +85,7 @@ export function openSqlite(
       }
     },
     ping: () => {
+      checkPlace();
       reader.value(PING, []);
     },
     snapshot: (caller = NO_CLIENT, heavy = true) => {
