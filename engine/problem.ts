@@ -30,6 +30,7 @@ export const problemKinds = {
   'link-conflict': { status: 409, title: 'A related record can only be linked here, not changed' },
   'restrict-conflict': { status: 409, title: 'Other records refer to this one' },
   'too-many-affected': { status: 409, title: 'The request would affect more records than it allows' },
+  'cursor-expired': { status: 410, title: 'The cursor can no longer be followed' },
   'precondition-failed': { status: 412, title: 'The record is not what the request expects' },
   'content-too-large': { status: 413, title: 'The body, or what it asks for, is too large' },
   'batch-too-large': { status: 413, title: 'The batch has too many records' },

@@ -35,6 +35,7 @@ describe('the shipped document', () => {
       'headers-too-large',
       'origin-not-allowed',
       'http-version-not-supported',
+      'cursor-expired',
     ];
     const expected = Object.keys(problemKinds).filter((code) => !elsewhere.some((other) => other === code));
     expect([...documented].toSorted()).toEqual(expected.toSorted());
