@@ -4,12 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { compareSequence, START } from '../oracle/compare-sequence.ts';
 import { type Operation, randomOperation } from '../oracle/random-operations.ts';
-import fc from '../support/fast-check.ts';
+import fc, { shortening } from '../support/fast-check.ts';
 import { randomSchema, readModel, writeSchema } from '../support/random-schema.ts';
 import { openBench } from '../support/replaying.ts';
 import { expectFold } from './fold.ts';
-
-const SHRINKING_MS = 60_000;
 
 async function entriesAfter(directory: string, requests: readonly Operation[]): Promise<number> {
   try {
@@ -33,12 +31,17 @@ const operations = (most: number) => fc.array(randomOperation, { minLength: most
 
 test.each([1, 2, 3])('of random schemas, seed %i', async (seed) => {
   let entries = 0;
-  const property = fc.asyncProperty(randomSchema, operations(40), fc.nat(6), async (drawn, requests, recorded) => {
-    // One to three types say that they are recorded.
-    const descriptors = drawn.map((one, at) => ({ ...one, history: ((recorded + 1) >> at) % 2 === 1 }));
-    entries += await entriesAfter(writeSchema(descriptors), requests);
-  });
-  await fc.assert(property, { seed, numRuns: 5, interruptAfterTimeLimit: SHRINKING_MS });
+  const property = fc.asyncProperty(
+    randomSchema,
+    operations(40),
+    fc.nat(6),
+    shortening(async (drawn, requests, recorded) => {
+      // One to three types say that they are recorded.
+      const descriptors = drawn.map((one, at) => ({ ...one, history: ((recorded + 1) >> at) % 2 === 1 }));
+      entries += await entriesAfter(writeSchema(descriptors), requests);
+    }),
+  );
+  await fc.assert(property, { seed, numRuns: 5 });
   expect(entries).toBeGreaterThan(20);
 });
 
@@ -46,12 +49,15 @@ const NESTED = 'tests/fixtures/nested';
 
 test('of types with links, parts and unique values', async () => {
   let entries = 0;
-  const property = fc.asyncProperty(operations(100), async (requests) => {
-    const directory = mkdtempSync(join(tmpdir(), 'schema-'));
-    for (const file of readdirSync(NESTED))
-      writeFileSync(join(directory, file), `history: true\n${readFileSync(join(NESTED, file), 'utf8')}`);
-    entries += await entriesAfter(directory, requests);
-  });
-  await fc.assert(property, { seed: 1, numRuns: 3, interruptAfterTimeLimit: SHRINKING_MS });
+  const property = fc.asyncProperty(
+    operations(100),
+    shortening(async (requests) => {
+      const directory = mkdtempSync(join(tmpdir(), 'schema-'));
+      for (const file of readdirSync(NESTED))
+        writeFileSync(join(directory, file), `history: true\n${readFileSync(join(NESTED, file), 'utf8')}`);
+      entries += await entriesAfter(directory, requests);
+    }),
+  );
+  await fc.assert(property, { seed: 1, numRuns: 3 });
   expect(entries).toBeGreaterThan(50);
 });
