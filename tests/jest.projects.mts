@@ -21,6 +21,7 @@ const WITHOUT_DATABASE = [
   'tests/(architecture|packages|walk)\\.',
   'tests/(descriptor|docs|openapi|package|pages|studio)/',
   'tests/commands/(advise|commands|files|help)\\.',
+  'tests/log/entries\\.',
   'tests/field-types/(array-items|values)\\.',
   'tests/http/(body|framing|hidden-fields|limits|steps)\\.',
   'tests/query/readers\\.',
