@@ -5,6 +5,8 @@ export interface Caller {
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
   readonly origin: string;
+  /** The identifier that the response has. */
+  readonly request?: string | undefined;
   /** Bytes of the largest page. */
   readonly pageBytes: number;
   /** Reserves memory; throws like `Budget.take`. */

@@ -1,5 +1,4 @@
 /** Makes HTTP responses from results and errors of operations, and sends them with the common headers. */
-import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline, Readable, type Transform } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
@@ -21,7 +20,7 @@ import { JSON_TYPE } from '../operations/table.ts';
 import { answerTooLong, MAX_ERRORS, Problem, type ProblemCode, problemKinds, shortenedPath } from '../problem.ts';
 import type { WriteEffect } from '../storage/store.ts';
 import { MissingObject } from '../storage/unavailable.ts';
-import { drainBody, type HeaderMap } from './request.ts';
+import { drainBody, type HeaderMap, idOf } from './request.ts';
 
 export interface Answer {
   readonly status: number;
@@ -193,23 +192,6 @@ export function createHead(cors: Cors, guarded: boolean) {
       ...cors.headersOf(request),
     };
   };
-}
-
-const SAFE_ID = /^[\w.:/+=-]{1,128}$/;
-
-/** The ID already set, the client's if safe to log, or a new one. */
-function idOf({ headers }: IncomingMessage, response: ServerResponse): string {
-  const known = response.getHeader('X-Request-Id');
-  if (typeof known === 'string') return known;
-  const sent = headers['x-request-id'];
-  return typeof sent === 'string' && SAFE_ID.test(sent) ? sent : randomUUID();
-}
-
-/** Also sets the header, so that log entries match the response. */
-export function requestIdOf(request: IncomingMessage, response: ServerResponse): string {
-  const id = idOf(request, response);
-  if (!response.headersSent) response.setHeader('X-Request-Id', id);
-  return id;
 }
 
 // CORS (Fetch standard). Disabled unless the settings name an origin.

@@ -20,6 +20,7 @@ import {
   fullPath,
   HttpClient,
   type ReadContent,
+  requestIdOf,
   targetOf,
 } from './request.ts';
 import { API_ROOT, findRoute, isBelow, type Route, type RoutesByRoot } from './routes.ts';
@@ -182,7 +183,7 @@ function refusalOf(
   watched?: Watched,
   rendered = answers.render,
 ): Answer {
-  const problem = answers.problemFor(error, answers.requestIdOf(request, response), log);
+  const problem = answers.problemFor(error, requestIdOf(request, response), log);
   const { code, message } = problem;
   const { method = '', headers } = request;
   if (watched) watched.problem = code;

@@ -7,8 +7,7 @@ import type { Metrics } from '../metrics.ts';
 import type { ProblemCode } from '../problem.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { OnStatement } from '../storage/database.ts';
-import { requestIdOf } from './answer.ts';
-import { fullPath, targetOf } from './request.ts';
+import { fullPath, requestIdOf, targetOf } from './request.ts';
 import type { Label } from './routes.ts';
 
 export interface Watched {

@@ -1,4 +1,5 @@
 /** Reads requests: URL, client, preferences and body. */
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import Negotiator from 'negotiator';
@@ -39,10 +40,27 @@ export const fullPath = ({ base, path }: Target): string => base + path;
 
 export const isChunked = ({ headers }: IncomingMessage): boolean => headers['transfer-encoding'] !== undefined;
 
+const SAFE_ID = /^[\w.:/+=-]{1,128}$/;
+
+/** The ID already set, the client's if safe to log, or a new one. */
+export function idOf({ headers }: IncomingMessage, response: ServerResponse): string {
+  const known = response.getHeader('X-Request-Id');
+  if (typeof known === 'string') return known;
+  const sent = headers['x-request-id'];
+  return typeof sent === 'string' && SAFE_ID.test(sent) ? sent : randomUUID();
+}
+
+/** Also sets the header, so that log entries match the response. */
+export function requestIdOf(request: IncomingMessage, response: ServerResponse): string {
+  const id = idOf(request, response);
+  if (!response.headersSent) response.setHeader('X-Request-Id', id);
+  return id;
+}
+
 /** Bytes of a page: reading it blocks all other clients. */
 const MAX_PAGE = 16 * 1024 ** 2;
 
-type Client = Pick<Caller, 'pageBytes' | 'signal' | 'origin'>;
+type Client = Pick<Caller, 'pageBytes' | 'signal' | 'origin' | 'request'>;
 
 /** Without a reason, Node makes an error with its stack for each signal. */
 const GONE = new CallerGone();
@@ -60,6 +78,10 @@ export class HttpClient implements Client {
 
   get origin(): string {
     return this.#addressOf(this.#response.req);
+  }
+
+  get request(): string {
+    return requestIdOf(this.#response.req, this.#response);
   }
 
   /** Made when it is first read: most requests need none. */
@@ -98,6 +120,10 @@ export class BudgetCaller implements Caller {
 
   get origin(): string {
     return this.#client.origin;
+  }
+
+  get request(): string | undefined {
+    return this.#client.request;
   }
 
   get position(): string | undefined {

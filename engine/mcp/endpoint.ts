@@ -9,8 +9,8 @@ import {
 import type { Position } from '../edge/caller.ts';
 import { serveCall } from '../embed/calls.ts';
 import type { Engine } from '../engine.ts';
-import { type Answer, isPreflight, requestIdOf } from '../http/answer.ts';
-import { acceptedType, BudgetCaller, HttpClient } from '../http/request.ts';
+import { type Answer, isPreflight } from '../http/answer.ts';
+import { acceptedType, BudgetCaller, HttpClient, requestIdOf } from '../http/request.ts';
 import { decode, isObject, type JsonObject } from '../json/json.ts';
 import { readObject, type TextLimits } from '../json/tokenizer.ts';
 import { JSON_TYPE } from '../operations/table.ts';

@@ -157,8 +157,14 @@ interface LogDialect {
   readonly position: string;
   /** Whether records would show different values. */
   readonly differ: (one: string, other: string) => string;
+  /** A random number for a log that begins anew. */
+  readonly number: string;
   /** Time, number of the write, actor and request, and the FROM clause that they need. */
   readonly writer: { readonly columns: string; readonly from: string };
+  /** Says who makes the next changes of the transaction, as a write with a number of its own. Bound: actor, request. */
+  readonly attribute: Statement;
+  /** Ends what `attribute` says; missing if the transaction does. */
+  readonly unattribute?: Statement;
   readonly create: (name: string, table: string, trigger: LogTrigger) => readonly string[];
   readonly drop: (name: string, table: string) => readonly string[];
 }

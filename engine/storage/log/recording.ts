@@ -11,12 +11,15 @@ import { type Dialect, jsonOptional, literal, type LogStatement, type LogTrigger
 import { sidesOf } from '../tables.ts';
 
 export const LOG_TABLE = `${ENGINE_PREFIX}log`;
-const CONTEXT_TABLE = `${ENGINE_PREFIX}context`;
+export const CONTEXT_TABLE = `${ENGINE_PREFIX}context`;
 
-/** `tx`: the number of the write. `at`: milliseconds. `record`, `owner`: identifiers as text. */
-export function logTables({ tableOptions, log: { position }, integer }: Dialect): readonly string[] {
+/**
+ * `tx`: the number of the write; negative for other programs. `at`: milliseconds. `record`, `owner`: identifiers as text.
+ * `log`: another number if the entries are others.
+ */
+export function logTables({ tableOptions, log: { position, number }, integer }: Dialect): readonly string[] {
   const columns = `source text not null, record text not null, owner text, operation text not null, at ${integer} not null, tx ${integer} not null, actor text, request text, "old" text, "new" text, unrecorded text`;
-  const context = `id integer primary key, expired ${integer} not null, tx ${integer}, actor text, request text`;
+  const context = `id integer primary key, log ${integer} not null, expired ${integer} not null, tx ${integer}, actor text, request text`;
   const index = (name: string, words: string): string =>
     `create index if not exists ${LOG_TABLE}_${name} on ${LOG_TABLE} (${words}`;
   return [
@@ -25,7 +28,7 @@ export function logTables({ tableOptions, log: { position }, integer }: Dialect)
     index('owner', 'owner) where owner is not null'),
     index('deleted', `source, position) where operation = 'delete'`),
     `create table if not exists ${CONTEXT_TABLE} (${context}) ${tableOptions(true)}`,
-    `insert into ${CONTEXT_TABLE} (id, expired) select 1, 0 where not exists (select 1 from ${CONTEXT_TABLE})`,
+    `insert into ${CONTEXT_TABLE} (id, log, expired) select 1, ${number}, 0 where not exists (select 1 from ${CONTEXT_TABLE})`,
   ];
 }
 

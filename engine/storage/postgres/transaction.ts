@@ -150,6 +150,7 @@ async function repeating<T>(
 interface SharedWrite {
   readonly statement: Statement;
   readonly values: Values;
+  readonly before: readonly BoundStatement[];
   readonly caller: Caller;
   readonly resolve: (row: Row | undefined | Promise<Row | undefined>) => void;
   readonly reject: (error: unknown) => void;
@@ -171,8 +172,8 @@ export function createSingleWriter(connections: Connections): NonNullable<Driver
     const { batched = statement } = statement;
     try {
       const rows = writes.length > 1 ? await runBatch(connections, batched, writes) : [];
-      for (const [index, { values, caller, resolve }] of writes.entries())
-        resolve(rows[index] ?? runSingle(connections, [{ statement, values }], caller));
+      for (const [index, { before, values, caller, resolve }] of writes.entries())
+        resolve(rows[index] ?? runSingle(connections, [...before, { statement, values }], caller));
     } catch (error) {
       for (const { reject } of writes) reject(error);
     }
@@ -183,7 +184,7 @@ export function createSingleWriter(connections: Connections): NonNullable<Driver
     return new Promise((resolve, reject) => {
       // Bodies of one turn are parsed in sequence: wait for all.
       if (gathered.length === 0) setImmediate(send);
-      gathered.push({ statement, values, caller, resolve, reject });
+      gathered.push({ statement, values, before, caller, resolve, reject });
     });
   };
 }
@@ -210,8 +211,10 @@ async function runBatch(
 ): Promise<readonly (Row | undefined)[]> {
   const connection = await connections.take();
   try {
-    const answers = await connection.queryAll(writes.map(({ values }) => ({ statement, values })));
-    const rows = answers.map(({ rows: [row] }) => row);
+    const all = writes.map(({ before, values }) => [...before, { statement, values }]);
+    const answers = await connection.queryAll(all.flat());
+    let sent = 0;
+    const rows = all.map(({ length }) => answers[(sent += length) - 1]?.rows[0]);
     await connection.reportPosition(writes.flatMap(({ caller }, index) => (rows[index] ? caller : [])));
     return rows;
   } catch (error) {

@@ -10,6 +10,7 @@ const REVISION_TABLE = `${ENGINE_PREFIX}revision`;
 
 /** Who writes to the log of changes. */
 const CONTEXT_TABLE = `${ENGINE_PREFIX}context`;
+const LAST_ENTRY = `(select max(seq) from sqlite_sequence where name = '${ENGINE_PREFIX}log')`;
 
 const quote = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
 
@@ -43,6 +44,9 @@ const NOW_MS = `cast((julianday('now') - 2440587.5) * 86400000 as integer)`;
 const log: Dialect['log'] = {
   position: 'integer primary key autoincrement',
   differ: (one, other) => `${one} is not ${other}`,
+  number: 'abs(random() % 2147483648)',
+  attribute: { sql: `update ${CONTEXT_TABLE} set tx = 1 + coalesce(${LAST_ENTRY}, 0), actor = ?, request = ?` },
+  unattribute: { sql: `update ${CONTEXT_TABLE} set tx = null, actor = null, request = null` },
   // Other programs do not number their writes: the time tells their statements apart.
   writer: {
     columns: `${NOW_MS}, coalesce(tx, -${NOW_MS}), actor, request`,

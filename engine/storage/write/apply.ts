@@ -8,21 +8,50 @@ import { escapeStep } from '../../json/json.ts';
 import type { RecordType } from '../../model/model.ts';
 import { canFollow } from '../../model/rights.ts';
 import { faultyRequest, Problem, reasonOf } from '../../problem.ts';
-import { columnOf } from '../columns.ts';
+import type { Caller } from '../../edge/caller.ts';
+import { columnOf, type Stamp } from '../columns.ts';
 import { type BoundStatement, ConstraintError, type Reader } from '../driver.ts';
 import { RefusedByOthers } from '../unavailable.ts';
 import { confirm } from './allowed.ts';
 import { type Rows, TOO_DEEP } from './cascade.ts';
 import { boundTo, greatestOf, isNew, noteIdentifier, numberOf, type RowChange, type WritePlan } from './plan.ts';
-import { deletedByBody, type WriteSession } from './session.ts';
+import { deletedByBody, type WriteContext, type WriteSession } from './session.ts';
 import { MAX_LISTED, rowsJson } from './tables.ts';
 
 type Applying = Pick<
   WriteSession,
-  'reads' | 'writer' | 'tables' | 'writeRows' | 'isSearched' | 'rights' | 'records' | 'isDry'
+  'reads' | 'writer' | 'tables' | 'writeRows' | 'isSearched' | 'rights' | 'records' | 'isDry' | 'stamp' | 'caller'
 >;
 
-export async function apply(session: Applying, { rows, pairs, expected }: WritePlan): Promise<readonly Identifier[]> {
+export async function apply(session: Applying, plan: WritePlan): Promise<readonly Identifier[]> {
+  const { writer, tables } = session;
+  const { clear } = tables.attribution;
+  const [attribution] = attributionOf(session, isRecorded(plan));
+  if (!attribution) return carryOut(session, plan);
+  // PostgreSQL gets it together with the first change.
+  const attributed = writer.run(attribution.statement, attribution.values);
+  const [identifiers] = await Promise.all([carryOut(session, plan), attributed]);
+  if (clear) await writer.run(clear, []);
+  return identifiers;
+}
+
+/** Whether the log gets entries. */
+export const isRecorded = ({ rows, pairs }: Pick<WritePlan, 'rows' | 'pairs'>): boolean =>
+  rows.some(({ type }) => type.history) ||
+  pairs.some(({ table: { left, right } }) => left.type.history || right.type.history);
+
+/** Says who makes the changes that are recorded. */
+export const attributionOf = (
+  {
+    tables,
+    stamp,
+    caller,
+  }: Pick<WriteContext, 'tables'> & { readonly stamp: Stamp; readonly caller?: Caller | undefined },
+  hasEntries: boolean,
+): readonly BoundStatement[] =>
+  hasEntries ? [{ statement: tables.attribution.set, values: [stamp.author, caller?.request ?? null] }] : [];
+
+async function carryOut(session: Applying, { rows, pairs, expected }: WritePlan): Promise<readonly Identifier[]> {
   const { writer, tables } = session;
   const identifiers: Identifier[] = [];
   const removed = pairs.filter(({ kind }) => kind === 'remove');

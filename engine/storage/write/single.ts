@@ -12,7 +12,7 @@ import type { BoundStatement, Driver, Row } from '../driver.ts';
 import { UNCHARGED_CHARS } from '../read/reads.ts';
 import type { CreateRequest, RecordDeletion, WriteRequest, Written, WrittenRecords } from '../store.ts';
 import { ALL_ALLOWED } from './allowed.ts';
-import { isViolation } from './apply.ts';
+import { attributionOf, isRecorded, isViolation } from './apply.ts';
 import { trustLinks } from './locks.ts';
 import { boundTo, isNew, planWrite, type RowChange, type WritePlan } from './plan.ts';
 import { encodedAs, resolveBody } from './resolve.ts';
@@ -51,13 +51,19 @@ export async function createSingle(
   const { single } = session.tables.of(type);
   if (!single || plan.rows.length + plan.pairs.length > MAX_STATEMENTS) return undefined;
   const placeholders = placeholdersIn(plan);
+  const attribution = attributionOf(session, isRecorded(plan));
   const [row] = plan.rows;
   if (row && relationsIn(type, item.body).length === 0)
-    return answered(await send(context, single.create(view.key, view), valuesIn(row, placeholders), caller));
+    return answered(
+      await send(context, single.create(view.key, view), valuesIn(row, placeholders), caller, undefined, attribution),
+    );
   if (charsIn(plan) > UNCHARGED_CHARS) return undefined;
   const values = [boundTo(plan.roots[0] ?? 0, placeholders), JSON.stringify(clashes(session, plan))];
   return answered(
-    await send(context, single.answerNew(view.key, view), values, caller, undefined, insertsOf(session, plan)),
+    await send(context, single.answerNew(view.key, view), values, caller, undefined, [
+      ...attribution,
+      ...insertsOf(session, plan),
+    ]),
   );
 }
 
@@ -86,11 +92,15 @@ export async function updateSingle(
   const statement = table.single.update(`${view.key}|${columns.join()}`, [view, columns]);
   const stamps = stampValues({ stamp, dialect: dialect.name }, table.filled);
   const values = [identifier, ...changes.map(([, value]) => value), ...stamps];
-  const row = await send(context, statement, values, request.caller, rowOf(view.type, identifier));
+  const attribution = attributionOf({ ...request, tables }, type.history);
+  const row = await send(context, statement, values, request.caller, rowOf(view.type, identifier), attribution);
   return row && { records: [{ identifier, body: String(row[0]) }] };
 }
 
-export async function deleteSingle(context: WriteContext, request: RecordDeletion): Promise<Written | undefined> {
+export async function deleteSingle(
+  context: WriteContext,
+  request: Stamped<RecordDeletion>,
+): Promise<Written | undefined> {
   const { tables } = context;
   const { type, view, identifier, precondition, rights } = request;
   if (rights?.checked) return undefined;
@@ -99,7 +109,9 @@ export async function deleteSingle(context: WriteContext, request: RecordDeletio
   if (type.referrers.some(({ reference }) => reference.onDelete !== 'restrict')) return undefined;
   if (tables.joinsOf(type).length > 0) return undefined;
   const statement = tables.of(type).single?.remove(view.key, view);
-  const row = statement && (await send(context, statement, [identifier], request.caller, rowOf(type, identifier)));
+  const attribution = attributionOf({ ...request, tables }, type.history);
+  const row =
+    statement && (await send(context, statement, [identifier], request.caller, rowOf(type, identifier), attribution));
   return row && { identifier, body: String(row[0]) };
 }
 

@@ -35,6 +35,7 @@ export function createTables(dialect: Dialect, served: () => Model) {
     locks: dialect.locks,
     /** Serializes writes that change ownership or acyclic links. */
     lockOwnership: dialect.lockOwnership === undefined ? undefined : { sql: dialect.lockOwnership },
+    attribution: { set: dialect.log.attribute, clear: dialect.log.unattribute },
     constrained: { sql: dialect.constrained },
     checkNow: dialect.checkNow === undefined ? undefined : { sql: dialect.checkNow },
     of: (type: RecordType): WriteTable => tablesOf(served())(type),
