@@ -2,6 +2,7 @@
 import { Alert, Button, Dialog } from '@mui/material';
 import { Component, type ComponentType, lazy, type ReactNode, Suspense } from 'react';
 import { useText } from '../texts/texts.ts';
+import { HeldKeys } from './typed-ahead.ts';
 import { Waiting } from './waiting.tsx';
 
 const RETRY_MS = 500;
@@ -22,7 +23,14 @@ export function page<P extends object>(load: Load<P>): ComponentType<P> {
   const Page = lazy(retried(load));
   return (props: P) => (
     <Boundary>
-      <Suspense fallback={<Waiting />}>
+      <Suspense
+        fallback={
+          <>
+            <HeldKeys />
+            <Waiting />
+          </>
+        }
+      >
         <Page {...props} />
       </Suspense>
     </Boundary>
@@ -34,7 +42,7 @@ export function dialog<P extends object>(load: Load<P>): ComponentType<P> {
   const Part = lazy(retried(load));
   return (props: P) => (
     <Boundary isDialog>
-      <Suspense>
+      <Suspense fallback={<HeldKeys />}>
         <Part {...props} />
       </Suspense>
     </Boundary>

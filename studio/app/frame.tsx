@@ -9,7 +9,6 @@ import { dialog } from './boundary.tsx';
 import { MenuIcon, SearchIcon } from './icons.tsx';
 import { MOD, useKeys } from './keys.ts';
 import { SettingsMenu } from './settings-menu.tsx';
-import { collectTyped } from './typed-ahead.ts';
 import { TypesMenu } from './types-menu.tsx';
 
 const KeysDialog = dialog(() => import('./keys-dialog.tsx'));
@@ -32,10 +31,7 @@ export function Frame({ title, onLeave, children }: FrameProps) {
   const [isOpen, setOpen] = useState(false);
   const [isHelping, setHelping] = useState(false);
   const [isSearching, setSearching] = useState(false);
-  const search = (): void => {
-    if (!isSearching) collectTyped();
-    setSearching(true);
-  };
+  const search = (): void => setSearching(true);
   useKeys({
     'mod+k': search,
     '?': () => setHelping(true),

@@ -16,7 +16,6 @@ import { wantedBy } from './palette.ts';
 import { recentRecords } from './recent.ts';
 import { APPEARANCES } from './settings-menu.tsx';
 import type { Appearance } from './studio.tsx';
-import { takeTyped } from './typed-ahead.ts';
 
 interface Option {
   readonly group: string;
@@ -171,7 +170,6 @@ export default function PaletteDialog({ onClose, onKeys }: PaletteDialogProps) {
           <TextField
             {...props}
             autoFocus
-            onFocus={() => setTyped((before) => before + takeTyped())}
             placeholder={say('search.help')}
             sx={{ p: 2 }}
             slotProps={{

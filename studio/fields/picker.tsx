@@ -1,9 +1,10 @@
 /** A related record is found by typing a part of its name. */
 import { Autocomplete, Box, TextField, Typography } from '@mui/material';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { type KeyboardEvent, type ReactNode, type UIEvent, useLayoutEffect, useRef, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, type UIEvent, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { type RelationInfo, typeNamed, useModel } from '../data/model.ts';
 import { problemText } from '../app/problem-alert.tsx';
+import { dropKeys, giveKeys, holdKeys } from '../app/typed-ahead.ts';
 import { inSentence, useText } from '../texts/texts.ts';
 import { detailOf } from './detail.ts';
 import { usePaused } from './paused.ts';
@@ -42,6 +43,7 @@ export function Picker({
   const type = typeNamed(model, relation.type);
   const [isOpen, setOpen] = useState(false);
   const [typed, setTyped] = useState('');
+  const [isEntered, setEntered] = useState(false);
   const [most, setMost] = useState(MAX_FOUND);
   const listbox = useRef<HTMLUListElement>(null);
   const scrolled = useRef(0);
@@ -75,11 +77,20 @@ export function Picker({
     const isMarked = event.target instanceof Element && event.target.hasAttribute('aria-activedescendant');
     if (event.key !== 'Enter' || isMarked || typed === (value?.name ?? '')) return;
     event.preventDefault();
+    holdKeys();
+    setEntered(true);
+  };
+  // Enter may come before what is looked for is found.
+  const isFound = !isFetching && wanted === typed.trim();
+  useEffect(() => {
+    if (!isEntered || !isFound) return;
+    setEntered(false);
     const [only] = offered;
-    if (only === undefined || offered.length > 1 || isFetching || wanted !== typed.trim()) return;
+    if (only === undefined || offered.length > 1) return dropKeys();
     onChange(only);
     setOpen(false);
-  };
+    void giveKeys();
+  }, [isEntered, isFound]);
   useLayoutEffect(() => {
     if (listbox.current !== null && most > MAX_FOUND) listbox.current.scrollTop = scrolled.current;
   }, [data, most]);

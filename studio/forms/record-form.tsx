@@ -2,13 +2,14 @@
 import { Alert, Box, Button, Paper, Typography } from '@mui/material';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNotify } from 'ra-core';
-import { type FormEvent, useEffect, useRef, useState } from 'react';
+import { type FormEvent, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { FormProvider, useForm, useWatch } from 'react-hook-form';
 import { Link as RouterLink, useLocation, useNavigate } from 'react-router-dom';
 import { listAddress } from '../app/kept-lists.ts';
 import { worded } from '../app/fault-text.ts';
 import { MOD, useKeys } from '../app/keys.ts';
 import { MoreMenu } from '../app/more-menu.tsx';
+import { dropKeys, giveKeys, holdKeys } from '../app/typed-ahead.ts';
 import { isValueObject } from '../data/json.ts';
 import { can, fullestVariant, identifierOf, nameOf, recordPath, type TypeInfo, useModel } from '../data/model.ts';
 import { problemOf } from '../data/problem.ts';
@@ -72,6 +73,8 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
     try {
       const request = attempts.keyed(requestOf(from));
       setSaving(true);
+      // What is typed meanwhile is meant for the next record.
+      if (isAgain) holdKeys();
       const { body, headers } = await send(request);
       const values = isValueObject(body) ? body : {};
       const etag = headers.get('ETag') ?? undefined;
@@ -83,6 +86,7 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
       );
     } catch (refused) {
       const problem = worded(say, model, type, refused);
+      dropKeys();
       refuseText(problem);
       for (const [input, fault] of messagesAt(problemOf(problem).errors, now)) form.setError(input, fault);
     } finally {
@@ -143,8 +147,9 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
     notify(say(isAll ? 'form.saved' : 'form.saved_before', { name: nameOf(type, stored.values) }), { type: 'success' });
     if (!isAll) return;
     dropForm(pathname);
-    if (isAgain) focusFirst();
-    else void navigate(recordPath(type, stored.id));
+    if (!isAgain) return void navigate(recordPath(type, stored.id));
+    focusFirst();
+    void giveKeys();
   };
 
   const take = (one: KeptForm): void => {
@@ -161,10 +166,17 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
     'mod+s': () => void (isSaving || save()),
     'mod+enter': () => void (isSaving || save(began, isNewForm)),
   });
-  useEffect(() => {
+  useLayoutEffect(() => {
+    holdKeys();
     // After the page, which takes the focus when it is opened.
-    const timer = setTimeout(focusFirst);
-    return () => clearTimeout(timer);
+    const timer = setTimeout(() => {
+      focusFirst();
+      void giveKeys();
+    });
+    return () => {
+      clearTimeout(timer);
+      void giveKeys();
+    };
   }, []);
   const submit = (event: FormEvent): void => {
     event.preventDefault();

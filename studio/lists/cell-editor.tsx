@@ -1,9 +1,10 @@
 /** One value of a record, edited in its cell: Enter, Tab and arrows save and go on, Escape leaves it as it was. */
 import { Box } from '@mui/material';
 import { useQueryClient } from '@tanstack/react-query';
-import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
+import { type KeyboardEvent, useLayoutEffect, useRef, useState } from 'react';
 import { FormProvider, useForm } from 'react-hook-form';
 import { reasonOf } from '../app/fault-text.ts';
+import { dropKeys, giveKeys, holdKeys } from '../app/typed-ahead.ts';
 import { isSameValue, isValueObject, type Value } from '../data/json.ts';
 import { identifierOf, nameOf, type TypeInfo, typeNamed, useModel } from '../data/model.ts';
 import { problemOf } from '../data/problem.ts';
@@ -59,10 +60,11 @@ export default function CellEditor({ type, id, target, value: stored, onDone }: 
   });
   const place = useRef<HTMLElement>(null);
   const isBusy = useRef(false);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const input = place.current?.querySelector<HTMLInputElement>('input, [role=combobox]');
     input?.focus();
     if (input instanceof HTMLInputElement && input.type === 'text') input.select();
+    void giveKeys();
   }, []);
 
   const save = async (): Promise<boolean> => {
@@ -98,14 +100,15 @@ export default function CellEditor({ type, id, target, value: stored, onDone }: 
   const go = async (step: Step | undefined): Promise<void> => {
     if (isBusy.current) return;
     isBusy.current = true;
+    // What is typed meanwhile is meant for the next cell.
+    if (step !== undefined) holdKeys();
     const isDone = await save();
     isBusy.current = false;
     if (isDone) onDone(step);
+    else dropKeys();
   };
   const press = (event: KeyboardEvent<HTMLElement>): void => {
     if (event.target instanceof Element && event.target.closest('[aria-expanded=true]') !== null) return;
-    // Keys that come while a value is saved are meant for the next cell.
-    if (isBusy.current) return event.preventDefault();
     const step = stepOf(event);
     if (step === undefined && event.key !== 'Escape') return;
     event.preventDefault();

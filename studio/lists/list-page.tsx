@@ -10,6 +10,7 @@ import { ProblemAlert } from '../app/problem-alert.tsx';
 import { keepList, keepSeen } from '../app/kept-lists.ts';
 import { useKeys } from '../app/keys.ts';
 import { SmallButton } from '../app/small-button.tsx';
+import { holdKeys } from '../app/typed-ahead.ts';
 import { Late } from '../app/waiting.tsx';
 import { AddIcon, ChartIcon } from '../app/icons.tsx';
 import { textOfWhere } from '../data/where.ts';
@@ -86,7 +87,12 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
   const hasCharts = hasFigures && wantsCharts === true;
   const navigate = useNavigate();
   const create = newPath(type);
-  useKeys({ n: can(type, 'create') ? () => void navigate(create) : undefined });
+  const openForm = (): void => {
+    // Until the form has the focus.
+    holdKeys();
+    void navigate(create);
+  };
+  useKeys({ n: can(type, 'create') ? openForm : undefined });
   const found = { type, where, sort, variant };
   // The selection belongs to the filters under which it was made.
   const [allOf, setAllOf] = useState<string>();

@@ -1,12 +1,13 @@
 /** The records of a page of a list. */
 import { Checkbox, Link, Menu, MenuItem, TableCell, TableRow } from '@mui/material';
 import { useListContext, useStore } from 'ra-core';
-import { memo, type ReactNode, useRef, useState } from 'react';
+import { memo, type ReactNode, useEffect, useRef, useState } from 'react';
 import { type NavigateFunction, useNavigate } from 'react-router-dom';
 import { dialog } from '../app/boundary.tsx';
 import { Grid } from '../app/grid.tsx';
 import { useKeys } from '../app/keys.ts';
 import { hrefOf } from '../app/router.ts';
+import { giveKeys } from '../app/typed-ahead.ts';
 import { useVariant } from '../app/variant-choice.tsx';
 import { Waiting } from '../app/waiting.tsx';
 import { toggled } from '../charts/figures.ts';
@@ -62,6 +63,8 @@ export function RecordTable({ type, columns, all }: RecordTableProps) {
   const [edited, setEdited] = useState<Place>();
   const [menu, setMenu] = useState<CellMenuAt>();
   const table = useRef<HTMLTableElement>(null);
+  /** The record whose cell was edited last. */
+  const left = useRef<string>(undefined);
   const { shown } = columns;
   const ids = data?.map(({ id }) => id) ?? [];
   const here = ids.filter((id) => selectedIds.includes(id));
@@ -92,9 +95,16 @@ export function RecordTable({ type, columns, all }: RecordTableProps) {
     if (edited === undefined) return;
     const row = ids.indexOf(edited.id) + (step?.[0] ?? 0);
     const column = editable.findIndex(({ name }) => name === edited.name) + (step?.[1] ?? 0);
-    if (step === undefined) links()[row]?.focus();
+    left.current = edited.id;
     editAt(step && ids[row], editable[column]?.name);
   };
+  useEffect(() => {
+    if (edited !== undefined || left.current === undefined) return;
+    // Whoever has clicked elsewhere stays there.
+    if (document.activeElement === document.body) links()[ids.indexOf(left.current)]?.focus();
+    left.current = undefined;
+    void giveKeys();
+  });
   if (data === undefined) return <Waiting />;
   if (data.length === 0) return <EmptyList type={type} />;
   const amount = shown.findLast(isRight)?.name;

@@ -20,20 +20,21 @@ export function SearchBox({ left }: SearchBoxProps) {
   const { filterValues, setFilters } = useListContext();
   const { where, q = '' } = filterValues as ListFilter;
   const [typed, setTyped] = useState(q);
-  const asked = useRef(q);
+  /** What the address has, or is about to have. */
+  const asked = useRef([q]);
   const latest = useRef(where);
   latest.current = where;
   // The address may change by itself, as when a person goes back.
   useEffect(() => {
-    if (q === asked.current) return;
-    asked.current = q;
-    setTyped(q);
+    const at = asked.current.indexOf(q);
+    asked.current = at === -1 ? [q] : asked.current.slice(at);
+    if (at === -1) setTyped(q);
   }, [q]);
   useEffect(() => {
     const text = typed.trim();
-    if (text === asked.current) return;
+    if (text === asked.current.at(-1)) return;
     const timer = setTimeout(() => {
-      asked.current = text;
+      asked.current.push(text);
       setFilters(filterOf({ where: latest.current, q: text }), [], false);
     }, PAUSE_MS);
     return () => clearTimeout(timer);

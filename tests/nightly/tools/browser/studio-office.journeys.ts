@@ -247,6 +247,50 @@ test('cells are edited in place by keys, and a cell filters by its value', async
   await close();
 });
 
+/** A service that takes its time for what is asked of it with this method. */
+const slow = (page: Page, methods: readonly string[], url = '**/api/**') =>
+  page.route(url, async (route) => {
+    if (methods.includes(route.request().method())) await new Promise((resolve) => setTimeout(resolve, 300));
+    await route.continue();
+  });
+
+test('keys that are typed ahead of a slow machine and a slow service go where they were meant', async () => {
+  const { page, complaints, close } = await visit(LAPTOP);
+  const names = async (): Promise<unknown> =>
+    ((await shop.ask('GET', 'carriers?fields=name')).stored as unknown as { name: string }[]).map(({ name }) => name);
+  for (const name of ['Post', 'Rad', 'Schiff']) await shop.ask('POST', 'carriers', { name });
+  await page.goto(`${server.url}/studio/carriers`);
+  await page.locator('tbody a.record').nth(2).waitFor();
+  const machine = await page.context().newCDPSession(page);
+  await machine.send('Emulation.setCPUThrottlingRate', { rate: 4 });
+  await slow(page, ['GET'], '**/*.js');
+  await slow(page, ['GET', 'PUT', 'POST']);
+  const type = async (...keys: readonly string[]) => {
+    for (const key of keys)
+      await (/^(?:Enter|Tab|Escape)$/.test(key) ? page.keyboard.press(key) : page.keyboard.type(key));
+  };
+  // The editor of cells is loaded, a value is saved, the list is read again, and the next cell opens.
+  await type('j', 'e', 'Bote', 'Enter', 'Bahn', 'Enter', 'weg', 'Escape', 'x');
+  await page.getByText('1 ausgewählt').waitFor();
+  expect(await names()).toEqual(['Bote', 'Bahn', 'Schiff']);
+  await type('x');
+  // The form of a new record is loaded, and saved.
+  await type('n', 'neun');
+  await shop.input(page, 'Name *').and(page.locator('[value=neun]')).waitFor();
+  await page.keyboard.press('Control+s');
+  await savedRecord(page, 'carriers');
+  expect(await names()).toEqual(['Bote', 'Bahn', 'Schiff', 'neun']);
+  // A search is still running when its only result is chosen.
+  await page.goto(`${server.url}/studio/products/new`);
+  await shop.input(page, 'Name *').and(page.locator(':focus')).waitFor();
+  await page.keyboard.press('Tab');
+  await type('bea', 'Enter', 'Tab', 'CB-9');
+  await page.locator('[role=combobox][value=Beans]').waitFor();
+  expect(await shop.input(page, 'Sku *').inputValue()).toBe('CB-9');
+  expect(complaints).toEqual([]);
+  await close();
+});
+
 test('prices are changed in a workbook and read back, with a preview', async () => {
   const { page, complaints, close } = await visit({ ...LAPTOP, acceptDownloads: true });
   const acts = await countedActs(page);
