@@ -2,26 +2,16 @@
 import { type Finding, finding, quoted } from '../descriptor/report.ts';
 import type { YamlPath } from '../descriptor/source.ts';
 import type { Diagnostic, DiagnosticCode } from '../diagnostic.ts';
-import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
+import { isObject, type JsonValue } from '../json/json.ts';
 import { type Model, ownedTypes, type RecordType } from '../model/model.ts';
 import { type Action, ACTIONS } from '../model/rights.ts';
 import { didYouMean } from '../names.ts';
 import type { TypeValidators } from '../validation/compile.ts';
-import { claimOf, conditionFaults, isNow, operandFault } from './conditions.ts';
-import {
-  diagnosed,
-  type LoadedRoles,
-  loadRoles,
-  placeOf,
-  type Role,
-  type RoleFile,
-  type Roles,
-  SECTIONS,
-  withIncluded,
-} from './roles.ts';
-import { membersOf, namesIn, ownersOf, ruleOf, wholeOfData } from './rules.ts';
+import { claimOf, conditionFaults, isNow } from './conditions.ts';
+import { diagnosed, loadRoles, placeOf, type Role, type RoleFile, SECTIONS, type Words } from './roles.ts';
+import { membersOf, ownersOf, ruleOf, wholeOfData } from './rules.ts';
 
-interface Checked extends LoadedRoles {
+interface Checked extends ReturnType<typeof loadRoles> {
   readonly model: Model;
   readonly validatorsOf: (type: RecordType) => TypeValidators;
 }
@@ -48,96 +38,69 @@ type Findings = Generator<Finding, void>;
 
 function* fileFaults(file: RoleFile, checked: Checked): Findings {
   const { types } = checked.model;
-  const typeAt = (name: string): RecordType | undefined => types.get(name);
   const unknownType = (name: string, path: YamlPath, at: 'key' | 'value'): Finding =>
     finding('unknown-type', path, `there is no type ${quoted(name)}${didYouMean(name, types.keys())}`, at);
   for (const [index, name] of (file.unscoped ?? []).entries())
-    if (!typeAt(name)) yield unknownType(name, ['unscoped', index], 'value');
-  if (typeof file.scope === 'string' && file.scope !== 'none')
-    yield finding('bad-scope', ['scope'], '"scope" takes conditions, or none');
+    if (!types.has(name)) yield unknownType(name, ['unscoped', index], 'value');
   for (const section of SECTIONS)
-    for (const [name, value] of Object.entries(file[section] ?? {})) {
+    for (const [name, entry] of Object.entries(file[section] ?? {})) {
       const path = [section, name];
       if (name === '*') continue;
       if (section !== 'write' && section !== 'read' && Object.hasOwn(file.write ?? {}, name)) {
         const message = `${quoted(name)} stands under "write" too, which holds for ${section}; keep one of the two`;
         yield finding('repeated-item', path, message, 'key');
       }
-      const type = typeAt(name);
+      const type = types.get(name);
       if (!type) yield unknownType(name, path, 'key');
-      else if (isObject(value)) yield* entryFaults(type, section, value, path, checked);
+      else if (entry !== true && entry !== false) yield* entryFaults(type, section === 'read', entry, path, checked);
     }
 }
 
-function* entryFaults(
-  type: RecordType,
-  section: (typeof SECTIONS)[number],
-  entry: JsonObject,
-  path: YamlPath,
-  checked: Checked,
-): Findings {
-  const misplaced = (key: string, why: string): Finding => finding('misplaced-key', [...path, key], why, 'key');
-  if (entry['to'] !== undefined && section !== 'update')
-    yield misplaced('to', '"to" says what an updated record must be like, and stands under "update" only');
-  for (const key of ['set', 'only', 'except'])
-    if (entry[key] !== undefined && section === 'delete')
-      yield misplaced(key, `a deletion has no body, so that "${key}" does not stand under "delete"`);
-  if (entry['set'] !== undefined && section === 'read')
-    yield misplaced('set', 'nothing is written by "read", so that "set" does not stand under it');
+function* entryFaults(type: RecordType, isRead: boolean, entry: Words, path: YamlPath, checked: Checked): Findings {
+  const { where = {}, to = {}, only = [], except = [], set = {} } = entry;
   const whole = wholeOfData(type, checked.model);
-  for (const key of ['where', 'to']) {
-    const conditions = entry[key];
-    if (isObject(conditions)) yield* conditionFaults(conditions, whole, [...path, key]);
-  }
-  yield* memberFaults(type, section, entry, path);
-  const { set } = entry;
-  if (isObject(set))
-    for (const [name, value = null] of Object.entries(set))
-      yield* setFaults(type, name, value, [...path, 'set', name], checked);
-}
-
-function* memberFaults(type: RecordType, section: string, entry: JsonObject, path: YamlPath): Findings {
-  const known = membersOf(type);
-  const only = namesIn(entry['only']) ?? [];
+  for (const [key, conditions] of Object.entries({ where, to }))
+    yield* conditionFaults(conditions, whole, [...path, key]);
   const { name: identifier } = type.identifier;
-  for (const key of ['only', 'except'])
-    for (const [index, name] of (namesIn(entry[key]) ?? []).entries()) {
+  for (const [key, names] of Object.entries({ only, except }))
+    for (const [index, name] of names.entries()) {
       const at = [...path, key, index];
-      if (name === identifier && key === 'except' && section === 'read')
+      if (name === identifier && key === 'except' && isRead)
         yield finding('hidden-identifier', at, `"${name}" is the identifier of ${type.name}, which cannot be hidden`);
-      else if (!known.includes(name) && name !== identifier)
-        yield finding(
-          'unknown-field',
-          at,
-          `${type.name} has no field or relation ${quoted(name)}${didYouMean(name, known)}`,
-        );
+      else if (name !== identifier && !isMember(type, name)) yield unknownMember(type, name, at, 'value');
       else if (key === 'except' && only.includes(name))
         yield finding('repeated-item', at, `${quoted(name)} stands in both "only" and "except"`);
     }
+  for (const [name, value = null] of Object.entries(set)) {
+    const at = [...path, 'set', name];
+    const fault = isMember(type, name) ? setFault(type, name, value, checked) : undefined;
+    if (!isMember(type, name)) yield unknownMember(type, name, at, 'key');
+    else if (fault !== undefined) yield finding('bad-set', at, fault);
+  }
 }
 
-function* setFaults(type: RecordType, name: string, value: JsonValue, path: YamlPath, checked: Checked): Findings {
+const isMember = ({ fields, relations }: RecordType, name: string): boolean => fields.has(name) || relations.has(name);
+
+function unknownMember(type: RecordType, name: string, path: YamlPath, at: 'key' | 'value'): Finding {
+  const hint = didYouMean(name, membersOf(type));
+  return finding('unknown-field', path, `${type.name} has no field or relation ${quoted(name)}${hint}`, at);
+}
+
+/** Why a role cannot set this value; undefined if it can. */
+function setFault(type: RecordType, name: string, value: JsonValue, checked: Checked): string | undefined {
   const [field, relation] = [type.fields.get(name), type.relations.get(name)];
-  const bad = (message: string): Finding => finding('bad-set', path, message);
-  const strange = claimOf(value) === undefined && !isNow(value) ? undefined : operandFault(value);
-  if (!field && !relation) {
-    const hint = didYouMean(name, membersOf(type));
-    yield finding('unknown-field', path, `${type.name} has no field or relation ${quoted(name)}${hint}`, 'key');
-  } else if (strange !== undefined) yield bad(strange);
-  else if (relation?.toMany || field?.generated !== undefined)
-    yield bad(`"${name}" cannot be set: only fields that bodies may have, and relations to one record`);
-  else if (isNow(value) && field?.type.now === undefined)
-    yield bad(`"${name}" is no date and no timestamp, and cannot be the time`);
-  else if (claimOf(value) !== undefined && field && field.type.operators.length === 0)
-    yield bad(`"${name}" is of type ${field.type.name}, which no claim can be read as`);
-  else if (claimOf(value) === undefined && !isNow(value)) {
-    const given = relation && !isObject(value) && value !== null ? { [relation.target.identifier.name]: value } : value;
-    const body = { [name]: given };
-    const { fields } = type;
-    const variant = { name: '', fields: [...fields.values()] };
-    const [fault] = checked.validatorsOf(type).update(variant)([{ body, identifier: undefined, pointer: '' }]);
-    if (fault) yield bad(fault.message);
-  }
+  const isClaim = claimOf(value) !== undefined;
+  if (relation?.toMany || field?.generated !== undefined)
+    return `"${name}" cannot be set: only fields that bodies may have, and relations to one record`;
+  if (isNow(value) && field?.type.now === undefined)
+    return `"${name}" is no date and no timestamp, and cannot be the time`;
+  if (isClaim && field && field.type.operators.length === 0)
+    return `"${name}" is of type ${field.type.name}, which no claim can be read as`;
+  if (isClaim || isNow(value)) return undefined;
+  const given = relation && !isObject(value) && value !== null ? { [relation.target.identifier.name]: value } : value;
+  const variant = { name: '', fields: [...type.fields.values()] };
+  const validate = checked.validatorsOf(type).update(variant);
+  return validate([{ body: { [name]: given }, identifier: undefined, pointer: '' }])[0]?.message;
 }
 
 function* includeFaults(file: RoleFile, { roles, faulty }: Checked): Findings {
@@ -147,17 +110,13 @@ function* includeFaults(file: RoleFile, { roles, faulty }: Checked): Findings {
     if (faulty.has(name)) continue;
     if (!other)
       yield finding('unknown-role', path, `there is no role ${quoted(name)}${didYouMean(name, roles.keys())}`);
-    else if (withIncluded(other.file, filesOf(roles)).includes(file))
+    else if (other.files.includes(file))
       yield finding('include-conflict', path, `${quoted(name)} includes this role itself`);
   }
 }
 
-const filesOf = (roles: Roles): ReadonlyMap<string, RoleFile> =>
-  new Map([...roles].map(([name, { file }]) => [name, file]));
-
 function* roleFaults(role: Role, checked: Checked): Findings {
-  const { model, roles } = checked;
-  const owned = ownedTypes(model);
+  const { model } = checked;
   for (const type of model.types.values())
     for (const action of ACTIONS) {
       const [first, second] = role.entriesOf(type, action);
@@ -165,40 +124,37 @@ function* roleFaults(role: Role, checked: Checked): Findings {
       const message = `for ${action} of ${type.name} the included roles differ: ${placeOf(first)} and ${placeOf(second)}; write an entry here`;
       yield finding('include-conflict', ['include'], message, 'key');
     }
-  yield* scopeFaults(role, checked, owned);
-  const isScopeUsed = [...roles.values()].some(({ scopes }) => scopes.some(({ conditions }) => conditions));
-  if (isScopeUsed && role.scopes.length === 0)
-    yield finding(
-      'bad-scope',
-      ['role'],
-      'other roles have a scope, and this one has none; write "scope: none" if it is meant',
-    );
+  yield* scopeFaults(role, checked);
   for (const type of model.types.values()) {
     yield* creationFaults(role, type, model);
     yield* unsupported(role, type, model);
   }
 }
 
-function* scopeFaults(role: Role, { model }: Checked, owned: ReadonlySet<RecordType>): Findings {
-  const [first, second] = role.scopes;
-  const isOwn = first?.file === role.file;
-  const at: YamlPath = isOwn ? ['scope'] : ['include'];
+function* scopeFaults(role: Role, { model, roles }: Checked): Findings {
+  const { scope } = role;
+  const [first, second] = role.files.filter((one) => one.scope !== undefined);
+  const at: YamlPath = first === role.file ? ['scope'] : ['include'];
   if (first && second) {
-    const places = [first, second].map((scope) => placeOf({ ...scope, path: ['scope'] }));
+    const places = [first, second].map((one) => placeOf({ file: one, path: ['scope'] }));
     yield finding('bad-scope', at, `a role has one scope at most, and this one has ${places.join(' and ')}`, 'key');
     return;
   }
-  const conditions = first?.conditions;
-  if (!conditions) return;
-  const unresolved = new Map<string, string[]>();
-  for (const type of model.types.values()) {
-    if (owned.has(type) || role.unscoped.has(type.name)) continue;
-    if (!ACTIONS.some((action) => ruleOf(role, type, model, action))) continue;
-    const [fault] = conditionFaults(conditions, wholeOfData(type, model), []);
-    if (fault) unresolved.set(fault.message, [...(unresolved.get(fault.message) ?? []), type.name]);
+  if (!first && [...roles.values()].some((one) => one.scope)) {
+    const message = 'other roles have a scope, and this one has none; write "scope: none" if it is meant';
+    yield finding('bad-scope', ['role'], message);
   }
-  for (const [why, names] of unresolved) {
-    const message = `the scope does not hold for ${names.join(', ')}: ${why}; types that it does not concern stand under "unscoped"`;
+  if (!scope) return;
+  const owned = ownedTypes(model);
+  const unresolved = [...model.types.values()].flatMap((type) => {
+    if (owned.has(type) || role.unscoped.has(type.name)) return [];
+    if (!ACTIONS.some((action) => ruleOf(role, type, model, action))) return [];
+    const [fault] = conditionFaults(scope, wholeOfData(type, model), []);
+    return fault ? { why: fault.message, name: type.name } : [];
+  });
+  for (const [why, types] of Map.groupBy(unresolved, (one) => one.why)) {
+    const names = types.map(({ name }) => name).join(', ');
+    const message = `the scope does not hold for ${names}: ${why}; types that it does not concern stand under "unscoped"`;
     yield finding('bad-scope', at, message, 'key');
   }
 }

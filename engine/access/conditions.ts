@@ -1,5 +1,5 @@
 /** Conditions of roles: read from YAML as parameters of a list filter, which then means what it means in a query string. */
-import { GROUPS, operandHint } from '../descriptor/conditions.ts';
+import { GROUPS } from '../descriptor/conditions.ts';
 import { type Finding, finding, quoted } from '../descriptor/report.ts';
 import type { YamlPath } from '../descriptor/source.ts';
 import { listed } from '../field-types/field-type.ts';
@@ -10,7 +10,8 @@ import type { Model, RecordType } from '../model/model.ts';
 import { revised } from '../model/resolve.ts';
 import { ALL_RIGHTS } from '../model/rights.ts';
 import type { Fault } from '../problem.ts';
-import { type FilterReading, resolveFilters } from '../query/filters.ts';
+import { COUNT, type FilterReading, QUANTIFIERS, resolveFilters } from '../query/filters.ts';
+import { operators } from '../query/operators.ts';
 import type { Parameter } from '../query/parameters.ts';
 import { namesOf } from '../query/paths.ts';
 
@@ -25,96 +26,48 @@ export const wholeData = memoized((model: Model): Model => {
 
 const dollar = (table: string): string => `${table}$`;
 
-const CLAIM = 'claim';
-const NOW = 'now';
-const SETS = new Set(['$some', '$none', '$every']);
 /** Texts that no request can send. */
 const ANY_VALUE = '\0any';
 const TIME = '\0now';
 
-/** An operand: a literal, `{ claim: name }` or `{ now: true }`. */
-export const claimOf = (operand: JsonValue): readonly string[] | undefined => {
-  if (!isObject(operand) || !Object.hasOwn(operand, CLAIM)) return undefined;
-  const path = operand[CLAIM];
-  return (Array.isArray(path) ? path : [path]).map(String);
-};
+/** The steps to a claim, if the operand is one. */
+export const claimOf = (operand: JsonValue): readonly string[] | undefined =>
+  isObject(operand) && Object.hasOwn(operand, 'claim') ? [operand['claim'] ?? ''].flat().map(String) : undefined;
 
-export const isNow = (operand: JsonValue): boolean => isObject(operand) && operand[NOW] === true;
+export const isNow = (operand: JsonValue): boolean => isObject(operand) && operand['now'] === true;
 
-const isOperand = (value: JsonValue): boolean => !isObject(value) || claimOf(value) !== undefined || isNow(value);
-
-/** Why an operand is none; undefined if it is one. */
-export function operandFault(operand: JsonValue): string | undefined {
-  if (!isObject(operand)) return undefined;
-  const [key, ...others] = Object.keys(operand);
-  const path = operand[CLAIM];
-  const isPath = typeof path === 'string' || (Array.isArray(path) && path.length > 0 && path.every(isText));
-  if (others.length === 0 && ((key === CLAIM && isPath) || (key === NOW && operand[NOW] === true))) return undefined;
-  return 'expected a value, { claim: name }, { claim: [outer, inner] } or { now: true }';
-}
-
-const isText = (step: unknown): boolean => typeof step === 'string';
+/** A literal, `{ claim: name }` or `{ now: true }`. */
+export const isOperand = (value: JsonValue): boolean =>
+  !isObject(value) || claimOf(value) !== undefined || isNow(value);
 
 /** A comparison of a condition. */
 interface Leaf {
-  readonly steps: readonly string[];
-  readonly operand: JsonValue;
   readonly path: YamlPath;
+  readonly steps: YamlPath;
+  readonly operand: JsonValue;
 }
 
-/** `refuse` is called for what cannot be a condition. */
-function* leavesOf(
-  conditions: JsonObject,
-  refuse: (path: YamlPath, message: string) => void,
-  path: YamlPath = [],
-  steps: readonly string[] = [],
-): Generator<Leaf, void> {
-  for (const [key, value = null] of Object.entries(conditions)) {
-    const at = [...path, key];
-    const named = [...steps, key];
-    if (GROUPS.has(key)) yield* itemsOf(value, refuse, at, named);
-    else if (Array.isArray(value) || value === null)
-      refuse(at, `${quoted(key)} needs a value${operandHint('', value)}`);
-    else if (isOperand(value)) yield { steps: [...named, 'eq'], operand: value, path: at };
-    else if (isObject(value)) yield* comparisonsOf(value, refuse, at, named);
-  }
+/** The comparisons of conditions, which fit the grammar of roles. */
+const leavesOf = (conditions: JsonValue, path: YamlPath = []): readonly Leaf[] =>
+  entriesIn(conditions).flatMap(([key, value]) =>
+    (typeof key === 'number' || GROUPS.has(key) ? leavesOf : comparisonsOf)(value, [...path, key]),
+  );
+
+function comparisonsOf(value: JsonValue, path: YamlPath): readonly Leaf[] {
+  if (isOperand(value)) return [{ path, steps: [...path, operators.eq.name], operand: value }];
+  return entriesIn(value).flatMap(([word, operand]) => {
+    const at = [...path, word];
+    if (word === COUNT) return comparisonsOf(operand, at);
+    return QUANTIFIERS.has(String(word)) ? leavesOf(operand, at) : [{ path: at, steps: at, operand }];
+  });
 }
 
-function* comparisonsOf(
-  value: JsonObject,
-  refuse: (path: YamlPath, message: string) => void,
-  path: YamlPath,
-  steps: readonly string[],
-): Generator<Leaf, void> {
-  for (const [word, operand = null] of Object.entries(value)) {
-    const [at, named] = [
-      [...path, word],
-      [...steps, word],
-    ];
-    if (SETS.has(word)) yield* itemsOf(operand, refuse, at, named);
-    else if (word === '$count' && isObject(operand) && !isOperand(operand))
-      yield* comparisonsOf(operand, refuse, at, named);
-    else if (word === '$count') yield { steps: [...named, 'eq'], operand, path: at };
-    else if (operand === null || (Array.isArray(operand) && word !== 'in'))
-      refuse(at, `${quoted(word)} needs a value${operandHint(word, operand)}`);
-    else yield { steps: named, operand, path: at };
-  }
-}
-
-function* itemsOf(
-  value: JsonValue,
-  refuse: (path: YamlPath, message: string) => void,
-  path: YamlPath,
-  steps: readonly string[],
-): Generator<Leaf, void> {
-  const items: readonly JsonValue[] = Array.isArray(value) ? value : [value];
-  if (items.length === 0) refuse(path, 'a list of conditions needs at least one item');
-  for (const [index, item] of items.entries()) {
-    const at = Array.isArray(value) ? [...path, index] : path;
-    if (isObject(item) && Object.keys(item).length > 0) yield* leavesOf(item, refuse, at, [...steps, String(index)]);
-    else refuse(at, 'expected conditions, such as { state: open }');
-  }
-}
+const entriesIn = (value: JsonValue): readonly (readonly [string | number, JsonValue])[] =>
+  Array.isArray(value)
+    ? [...value.entries()]
+    : isObject(value)
+      ? Object.entries(value as Record<string, JsonValue>)
+      : [];
 
 /** Names a claim that an entry needs, and that is missing or has no value of the field. */
 export class MissingClaim extends Error {}
@@ -124,18 +77,12 @@ interface Binding {
   readonly now: Date;
 }
 
-function parametersOf({ steps, path }: Leaf, texts: readonly string[]): readonly Parameter[] {
-  const key = JSON.stringify(path);
-  const isList = steps.at(-1) === 'in';
-  return texts.map((value, index) => ({ key, steps: isList ? [...steps, String(index)] : steps, value }));
-}
-
-/** The texts of an operand, as they would stand in a query string. */
-function textsOf(operand: JsonValue, isList: boolean, { claims }: Binding): readonly string[] {
-  if (isNow(operand)) return [TIME];
-  const path = claimOf(operand);
-  if (path === undefined) return (Array.isArray(operand) ? operand : [operand]).map(String);
-  return textsOfClaim(path, isList, claims);
+/** `texts`: the operand as it would stand in a query string. */
+function parametersOf({ steps, operand }: Leaf, texts: readonly string[]): readonly Parameter[] {
+  const written = steps.map(String);
+  const isList = written.at(-1) === operators.in.name;
+  const key = claimOf(operand)?.join('.') ?? '';
+  return texts.map((value, index) => ({ key, steps: isList ? [...written, String(index)] : written, value }));
 }
 
 export function claimAt(claims: Claims, path: readonly string[]): unknown {
@@ -158,78 +105,63 @@ function textsOfClaim(path: readonly string[], isList: boolean, claims: Claims):
 const isScalar = (value: unknown): boolean =>
   typeof value === 'string' || typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value));
 
-function reading(type: RecordType, filters: readonly Parameter[], faults: Fault[], now?: Date): FilterReading {
+type Parse = NonNullable<FilterReading['parse']>;
+
+function filtersOf(type: RecordType, filters: readonly Parameter[], parse: Parse) {
+  const faults: Fault[] = [];
   const variant = { name: '', fields: [...type.fields.values()] };
-  return {
+  const found = resolveFilters({
     names: namesOf(type, variant, ALL_RIGHTS),
     filters,
     faults,
     limits: { maxFilters: Infinity },
     written: (steps, value) => `${steps.join('.')}${value === undefined ? '' : `: ${value}`}`,
-    parse: (fieldType, text, field) => {
-      if (text === TIME) return fieldType.now?.(now ?? new Date());
-      if (text !== ANY_VALUE) return fieldType.parse(text);
-      return (field && listed(field)?.[0]) ?? fieldType.good(field ?? { constraints: {}, examples: [] }, 0);
-    },
-  };
+    parse,
+  });
+  return { found, faults };
 }
 
 /** Throws MissingClaim. `type`: of `wholeData`. */
-export function bindConditions(conditions: JsonObject, type: RecordType, binding: Binding): readonly Filter[] {
-  const faults: Fault[] = [];
-  const leaves = [...leavesOf(conditions, () => undefined)];
-  const parameters = leaves.flatMap((leaf) =>
-    parametersOf(leaf, textsOf(leaf.operand, leaf.steps.at(-1) === 'in', binding)),
+export function bindConditions(conditions: JsonObject, type: RecordType, { claims, now }: Binding): readonly Filter[] {
+  const parameters = leavesOf(conditions).flatMap((leaf) => {
+    const { operand, steps } = leaf;
+    if (isNow(operand)) return parametersOf(leaf, [TIME]);
+    const path = claimOf(operand);
+    const isList = steps.at(-1) === operators.in.name;
+    return parametersOf(leaf, path ? textsOfClaim(path, isList, claims) : [operand].flat().map(String));
+  });
+  const { found, faults } = filtersOf(type, parameters, (fieldType, text) =>
+    text === TIME ? fieldType.now?.(now) : fieldType.parse(text),
   );
-  const filters = resolveFilters(reading(type, parameters, faults, binding.now));
-  if (faults.length === 0) return filters;
-  const keys = new Set(faults.map((fault) => ('parameter' in fault ? fault.parameter : '')));
-  const claims = leaves.flatMap(({ path, operand }) =>
-    keys.has(JSON.stringify(path)) ? (claimOf(operand) ?? []) : [],
-  );
-  throw new MissingClaim(claims.join('.'));
+  for (const fault of faults) throw new MissingClaim('parameter' in fault ? fault.parameter : '');
+  return found;
 }
 
 /** The faults of conditions as written. `at`: their place in the file. */
 export function conditionFaults(conditions: JsonObject, type: RecordType, at: YamlPath): readonly Finding[] {
-  const findings: Finding[] = [];
-  const refuse = (path: YamlPath, message: string, where: 'key' | 'value' = 'value'): void =>
-    void findings.push(finding('bad-condition', [...at, ...path], message, where));
-  for (const leaf of leavesOf(conditions, refuse)) {
-    const { steps, operand, path } = leaf;
-    const isList = steps.at(-1) === 'in';
-    const values = isList && Array.isArray(operand) ? (operand as readonly JsonValue[]) : [operand];
-    const strange = values.map(operandFault).find((fault) => fault !== undefined);
-    if (strange !== undefined) {
-      refuse(path, strange);
-      continue;
-    }
-    if (isList && !Array.isArray(operand) && claimOf(operand) === undefined) {
-      refuse(path, '"in" takes a list of values, or a claim');
-      continue;
-    }
-    const isLiteral = !isObject(operand);
-    const texts = isLiteral ? values.map(String) : [isNow(operand) ? TIME : ANY_VALUE];
-    const faults: Fault[] = [];
-    const found = resolveFilters(reading(type, parametersOf(leaf, texts), faults));
+  return leavesOf(conditions).flatMap((leaf) => {
+    const { path, operand } = leaf;
+    const values: readonly JsonValue[] = isObject(operand) ? [] : [operand].flat();
+    const findings: Finding[] = [];
+    const refuse = (message: string, where: 'key' | 'value' = 'value'): void =>
+      void findings.push(finding('bad-condition', [...at, ...path], message, where));
+    const texts = isObject(operand) ? [isNow(operand) ? TIME : ANY_VALUE] : values.map(String);
+    const { faults } = filtersOf(type, parametersOf(leaf, texts), (fieldType, text, field) => {
+      if (text === TIME) return fieldType.now?.(new Date());
+      const shape = field ?? { constraints: {}, examples: [] };
+      if (text === ANY_VALUE) return (field && listed(field)?.[0]) ?? fieldType.good(shape, 0);
+      const value = fieldType.parse(text);
+      const other = values.find((one) => String(one) === text && value !== undefined && typeof one !== typeof value);
+      if (other !== undefined)
+        refuse(`${quoted(other)} is not written as a value of this field is; write ${quoted(value)}`);
+      return value;
+    });
     for (const { code, message } of faults) {
       const isName = code.startsWith('unknown') || code === 'to-many' || code === 'not-filterable';
-      refuse(path, message.replaceAll(JSON.stringify(TIME), 'the time'), isName ? 'key' : 'value');
+      refuse(message.replaceAll(JSON.stringify(TIME), 'the time'), isName ? 'key' : 'value');
     }
-    const kinds = faults.length > 0 || !isLiteral ? [] : valuesIn(found);
-    const other = values.find((value, index) => kinds.length > 0 && typeof value !== typeof (kinds[index] ?? kinds[0]));
-    if (other !== undefined)
-      refuse(path, `${quoted(other)} is not written as a value of this field is; write ${quoted(kinds[0])}`);
-  }
-  return findings;
-}
-
-/** The operands of the innermost comparison. */
-function valuesIn([filter]: readonly Filter[]): readonly JsonValue[] {
-  if (filter === undefined) return [];
-  if ('items' in filter) return valuesIn(filter.items[0] ?? []);
-  if ('conditions' in filter) return valuesIn(filter.conditions);
-  return Array.isArray(filter.value) ? filter.value : [filter.value];
+    return findings;
+  });
 }
 
 /** A value of `set`, as in a body: a relation's is the identifier of its record. Throws MissingClaim. */

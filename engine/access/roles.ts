@@ -10,49 +10,30 @@ import type { Diagnostic } from '../diagnostic.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import { type Model, ownedTypes, type RecordType } from '../model/model.ts';
 import { type Action, ACTIONS } from '../model/rights.ts';
-
-const ENTRY: JsonObject = {
-  type: ['boolean', 'object'],
-  properties: {
-    where: { type: 'object' },
-    to: { type: 'object' },
-    only: { type: 'array', items: { type: 'string' }, uniqueItems: true },
-    except: { type: 'array', items: { type: 'string' }, uniqueItems: true },
-    set: { type: 'object', minProperties: 1 },
-  },
-  additionalProperties: false,
-};
-
-const SECTION: JsonObject = { type: 'object', properties: { '*': { type: 'boolean' } }, additionalProperties: ENTRY };
-const NAMES: JsonObject = { type: 'array', items: { type: 'string' }, uniqueItems: true };
+import grammar from './role.schema.json';
 
 export const SECTIONS = [...ACTIONS, 'write'] as const;
 type Section = (typeof SECTIONS)[number];
 
-const GRAMMAR: JsonObject = {
-  type: 'object',
-  properties: {
-    role: { type: 'string', minLength: 1, maxLength: 60, pattern: '^[\\p{L}\\p{N}_][\\p{L}\\p{N}_.-]*$' },
-    description: { type: 'string' },
-    include: NAMES,
-    scope: { type: ['object', 'string'] },
-    unscoped: NAMES,
-    ...Object.fromEntries(SECTIONS.map((section) => [section, SECTION])),
-  },
-  required: ['role'],
-  additionalProperties: false,
-};
-
 export const ISSUERS_FILE = 'issuers.yaml';
 
-type WrittenSection = Readonly<Record<string, boolean | JsonObject>>;
+/** An entry with its words, as the grammar has them. */
+export interface Words {
+  readonly where?: JsonObject;
+  readonly to?: JsonObject;
+  readonly only?: readonly string[];
+  readonly except?: readonly string[];
+  readonly set?: JsonObject;
+}
+
+type WrittenSection = Readonly<Record<string, boolean | Words>>;
 
 /** A file that fits the grammar. */
 export interface RoleFile extends Readonly<Partial<Record<Section, WrittenSection>>> {
   readonly role: string;
   readonly description?: string;
   readonly include?: readonly string[];
-  readonly scope?: JsonObject | string;
+  readonly scope?: JsonObject | 'none';
   readonly unscoped?: readonly string[];
   readonly source: Source;
 }
@@ -61,19 +42,16 @@ export interface RoleFile extends Readonly<Partial<Record<Section, WrittenSectio
 export interface Written {
   readonly file: RoleFile;
   readonly path: YamlPath;
-  readonly value: boolean | JsonObject;
-}
-
-export interface Scope {
-  readonly file: RoleFile;
-  /** undefined for `scope: none`. */
-  readonly conditions: JsonObject | undefined;
+  readonly value: boolean | Words;
 }
 
 export interface Role {
   readonly name: string;
   readonly file: RoleFile;
-  readonly scopes: readonly Scope[];
+  /** Its own file, and those of included roles. */
+  readonly files: readonly RoleFile[];
+  /** undefined without a scope, and for `scope: none`. */
+  readonly scope: JsonObject | undefined;
   readonly unscoped: ReadonlySet<string>;
   /** The entries that hold for the type, which must agree: the own one, or those of the included roles. */
   entriesOf(type: RecordType, action: Action): readonly Written[];
@@ -84,75 +62,67 @@ export type Roles = ReadonlyMap<string, Role>;
 export const placeOf = ({ file: { source }, path }: Pick<Written, 'file' | 'path'>): string =>
   `${source.file}:${source.locate(path, 'key').line}`;
 
-export interface LoadedRoles {
-  readonly roles: Roles;
-  readonly diagnostics: readonly Diagnostic[];
-  /** Names of the roles in files with faults. */
-  readonly faulty: ReadonlySet<string>;
-}
-
-/** Files whose YAML or grammar is faulty are reported and left out. A folder that is missing has no roles. */
-export function loadRoles(directory: string, model: Model): LoadedRoles {
+/**
+ * Files whose YAML or grammar is faulty are reported and left out. A folder that is missing has no roles. `faulty`: names of
+ * the roles in files with faults.
+ */
+export function loadRoles(directory: string, model: Model) {
   const locations = existsSync(directory) ? findDescriptors(directory) : [];
   const isRole = (location: string): boolean => relative(directory, location) !== ISSUERS_FILE;
   const read = locations.filter(isRole).map(readRole);
-  const diagnostics = read.flatMap((one) => one.diagnostics);
   const files = new Map<string, RoleFile>();
-  for (const { file } of read) {
+  const repeated = read.flatMap(({ file }) => {
     const first = file && files.get(file.role);
-    if (!file) continue;
-    if (first) {
-      const message = `the role "${file.role}" is in ${first.source.file}:${first.source.locate(['role'], 'value').line} too`;
-      diagnostics.push(diagnose(file.source, 'duplicate-role', ['role'], 'value', message));
-    } else files.set(file.role, file);
-  }
+    if (file && !first) files.set(file.role, file);
+    if (!first) return [];
+    const message = `the role "${file.role}" is in ${placeOf({ file: first, path: ['role'] })} too`;
+    return [diagnose(file.source, 'duplicate-role', ['role'], 'value', message)];
+  });
   const owned = ownedTypes(model);
-  const roles = new Map([...files].map(([name, file]) => [name, roleOf(file, files, owned)]));
+  const roles: Roles = new Map([...files].map(([name, file]) => [name, roleOf(file, files, owned)]));
   const faulty = new Set(read.flatMap(({ file, name }) => (file ? [] : name)));
-  return { roles, diagnostics, faulty };
+  return { roles, diagnostics: [...read.flatMap(({ diagnostics }) => diagnostics), ...repeated], faulty };
 }
 
-/** `name`: of a faulty file, which others may include. */
-function readRole(location: string): {
-  readonly file?: RoleFile;
-  readonly name: string;
-  readonly diagnostics: Diagnostic[];
-} {
+/** A file as JSON, where it is YAML and fits the grammar. */
+export function readChecked(location: string, schema: JsonObject) {
   const { source, diagnostics } = readDescriptor(shownPath(location), location);
-  const name = /^role:\s*["']?([^"'#\s]+)/m.exec(source?.text ?? '')?.[1] ?? basename(location).replace(/\..*/, '');
-  if (!source || diagnostics.some(({ severity }) => severity === 'error'))
-    return { name, diagnostics: [...diagnostics] };
+  if (!source || diagnostics.some(isError)) return { source, value: undefined, diagnostics };
   const { value, faults } = toJson(source.document);
-  const found = [
+  const all = [
     ...diagnostics,
     ...faults.map(({ code, node, message }) => diagnoseAt(source, code, rangeOf(node), message)),
-    ...checkGrammar(value, GRAMMAR).map((finding) => diagnosed(source, finding)),
+    ...checkGrammar(value, schema).map((one) => diagnosed(source, one)),
   ];
-  const file = found.some(({ severity }) => severity === 'error')
-    ? {}
-    : { file: { ...(value as object), source } as RoleFile };
-  return { ...file, name, diagnostics: found };
+  return { source, value: all.some(isError) ? undefined : value, diagnostics: all };
 }
 
-export const diagnosed = (source: Source, { code, path, at, message }: Finding): Diagnostic =>
-  diagnose(source, code, path, at, message);
+const isError = ({ severity }: Diagnostic): boolean => severity === 'error';
+
+/** `name`: of a faulty file, which others may include. */
+function readRole(location: string) {
+  const { source, value, diagnostics } = readChecked(location, grammar);
+  const name = /^role:\s*["']?([^"'#\s]+)/m.exec(source?.text ?? '')?.[1] ?? basename(location).replace(/\..*/, '');
+  return { name, diagnostics, file: isObject(value) ? ({ ...value, source } as unknown as RoleFile) : undefined };
+}
+
+export const diagnosed = (source: Source, { code, path, at, message, advice }: Finding): Diagnostic =>
+  diagnose(source, code, path, at, message + advice(source.written(path)));
 
 function roleOf(file: RoleFile, files: ReadonlyMap<string, RoleFile>, owned: ReadonlySet<RecordType>): Role {
   const all = withIncluded(file, files);
   return {
     name: file.role,
     file,
-    scopes: all.flatMap((one): readonly Scope[] => {
-      if (one.scope === undefined) return [];
-      return [{ file: one, conditions: isObject(one.scope) ? one.scope : undefined }];
-    }),
+    files: all,
+    scope: all.map(({ scope }) => scope).find((one) => isObject(one)),
     unscoped: new Set(all.flatMap(({ unscoped = [] }) => unscoped)),
-    entriesOf: (type, action) => entriesIn(file, files, type.name, action, owned.has(type), new Set()),
+    entriesOf: (type, action) => entriesIn(file, files, (one) => ownEntry(one, type.name, action, owned.has(type))),
   };
 }
 
 /** Each file once, also if they include each other. */
-export function withIncluded(file: RoleFile, files: ReadonlyMap<string, RoleFile>): readonly RoleFile[] {
+function withIncluded(file: RoleFile, files: ReadonlyMap<string, RoleFile>): readonly RoleFile[] {
   const all = new Set([file]);
   for (const { include = [] } of all)
     for (const name of include) {
@@ -174,25 +144,24 @@ function ownEntry(file: RoleFile, type: string, action: Action, isOwned: boolean
   return undefined;
 }
 
+/** Files that include each other are a fault, at which the search ends. */
 function entriesIn(
   file: RoleFile,
   files: ReadonlyMap<string, RoleFile>,
-  type: string,
-  action: Action,
-  isOwned: boolean,
-  above: ReadonlySet<RoleFile>,
+  find: (file: RoleFile) => Written | undefined,
+  above: readonly RoleFile[] = [],
 ): readonly Written[] {
-  const own = ownEntry(file, type, action, isOwned);
-  if (own || above.has(file)) return own ? [own] : [];
+  const own = find(file);
+  if (own || above.includes(file)) return own ? [own] : [];
   const found = (file.include ?? []).flatMap((name) => {
     const other = files.get(name);
-    return other ? entriesIn(other, files, type, action, isOwned, new Set([...above, file])) : [];
+    return other ? entriesIn(other, files, find, [...above, file]) : [];
   });
   return [...new Map(found.map((one) => [textOf(one.value), one])).values()];
 }
 
 /** Equal for entries that say the same, in whatever order. */
-const textOf = (value: JsonValue): string =>
+const textOf = (value: Written['value']): string =>
   JSON.stringify(value, (_, part: JsonValue) =>
     isObject(part) ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1))) : part,
   );

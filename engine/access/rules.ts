@@ -20,7 +20,7 @@ import {
   claimOf,
   type Claims,
   conditionFaults,
-  isNow,
+  isOperand,
   MissingClaim,
   wholeData,
 } from './conditions.ts';
@@ -40,9 +40,6 @@ export interface Rule {
   readonly isScoped: boolean;
 }
 
-export const namesIn = (list: JsonValue | undefined): readonly string[] | undefined =>
-  Array.isArray(list) ? list.map(String) : undefined;
-
 export const membersOf = ({ fields, relations }: RecordType): readonly string[] => [
   ...fields.keys(),
   ...relations.keys(),
@@ -52,31 +49,28 @@ export const membersOf = ({ fields, relations }: RecordType): readonly string[] 
 export function ruleOf(role: Role, type: RecordType, model: Model, action: Action): Rule | false | undefined {
   const [written] = role.entriesOf(type, action);
   if (written === undefined || written.value === false) return written && false;
-  const entry = isObject(written.value) ? written.value : {};
+  const { where = {}, to, only, except = [], set: given = {} } = written.value === true ? {} : written.value;
   const scope = scopeOf(role, type, model);
-  const conditions = (value: JsonValue = {}): readonly JsonObject[] =>
-    [value, scope ?? {}].filter((one) => isObject(one)).filter((one) => Object.keys(one).length > 0);
-  const [only, except = []] = [namesIn(entry['only']), namesIn(entry['except'])];
-  const given = isObject(entry['set']) ? entry['set'] : {};
+  const scoped = (conditions: JsonObject): readonly JsonObject[] =>
+    [conditions, scope ?? {}].filter((one) => Object.keys(one).length > 0);
   const set = action === 'create' ? { ...equalitiesIn(scope, type), ...given } : given;
   const withheld = new Set([...except, ...Object.keys(set)]);
   const all = only ?? (withheld.size > 0 ? membersOf(type) : undefined);
   return {
     at: placeOf(written),
-    where: conditions(entry['where']),
-    to: action === 'update' && isObject(entry['to']) ? conditions(entry['to']) : undefined,
+    where: scoped(where),
+    to: to && scoped(to),
     members: all && new Set(all.filter((name) => !withheld.has(name))),
     openKeys: only === undefined,
     set,
-    isScoped: scope !== undefined || role.unscoped.has(type.name) || role.scopes.every((one) => !one.conditions),
+    isScoped: role.scope === undefined || scope !== undefined || role.unscoped.has(type.name),
   };
 }
 
 /** The role's scope, where it holds for the type itself: owned types without its fields have it through their owners. */
-function scopeOf({ scopes, unscoped }: Role, type: RecordType, model: Model): JsonObject | undefined {
-  const { conditions } = scopes.find((scope) => scope.conditions !== undefined) ?? {};
-  if (conditions === undefined || unscoped.has(type.name)) return undefined;
-  return conditionFaults(conditions, wholeOfData(type, model), []).length === 0 ? conditions : undefined;
+function scopeOf({ scope, unscoped }: Role, type: RecordType, model: Model): JsonObject | undefined {
+  if (scope === undefined || unscoped.has(type.name)) return undefined;
+  return conditionFaults(scope, wholeOfData(type, model), []).length === 0 ? scope : undefined;
 }
 
 export const wholeOfData = ({ name }: RecordType, model: Model): RecordType => {
@@ -90,8 +84,8 @@ function equalitiesIn(scope: JsonObject | undefined, { fields, relations }: Reco
   const isOwn = (name: string): boolean => fields.has(name) || relations.get(name)?.link.at === 'source';
   return Object.fromEntries(
     Object.entries(scope ?? {}).flatMap(([name, value = null]) => {
-      const isPlain = !isObject(value) || claimOf(value) !== undefined || isNow(value);
-      const operand = isPlain ? value : Object.keys(value).join() === 'eq' ? value['eq'] : undefined;
+      const { eq, ...others } = isObject(value) && !isOperand(value) ? value : { eq: value };
+      const operand = Object.keys(others).length === 0 ? eq : undefined;
       return isOwn(name) && operand !== undefined ? [[name, operand] as const] : [];
     }),
   );

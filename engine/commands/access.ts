@@ -4,10 +4,10 @@ import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:http';
 import { bindConditions, type Claims, MissingClaim } from '../access/conditions.ts';
-import { placeOf, type Role } from '../access/roles.ts';
+import { placeOf, type Role, type Written } from '../access/roles.ts';
 import { ownersOf, type Rule, ruleOf } from '../access/rules.ts';
 import { startEngine } from '../engine.ts';
-import type { JsonObject, JsonValue } from '../json/json.ts';
+import type { JsonObject } from '../json/json.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { type Action, ACTIONS, ALL_RIGHTS } from '../model/rights.ts';
 import { StartError } from '../problem.ts';
@@ -30,8 +30,10 @@ const list = command(USAGE, {}, ['[ROLE]', '[TYPE]'], async (_, [roleName, typeN
 });
 
 function describeRole(role: Role, types: readonly RecordType[], model: Model): string {
-  const scopes = role.scopes.map((scope) => {
-    return `  scope ${scope.conditions ? JSON.stringify(scope.conditions) : 'none'} (${placeOf({ ...scope, path: ['scope'] })})`;
+  const scopes = role.files.flatMap((file) => {
+    const { scope } = file;
+    if (scope === undefined) return [];
+    return `  scope ${scope === 'none' ? scope : JSON.stringify(scope)} (${placeOf({ file, path: ['scope'] })})`;
   });
   const rows = types.flatMap((type) =>
     ACTIONS.map((action) => `  ${type.name} ${action}: ${describeRule(role, type, action, model)}`),
@@ -50,16 +52,11 @@ function describeRule(role: Role, type: RecordType, action: Action, model: Model
   return `${summaryOf(rule, written?.value)} (${rule.at})`;
 }
 
-function summaryOf({ where, to, set }: Rule, written: JsonValue | undefined): string {
-  const { only, except } = (typeof written === 'object' ? written : {}) as Readonly<Record<string, JsonValue>>;
-  const parts: readonly (readonly [string, JsonValue | undefined])[] = [
-    ['where', where.length === 0 ? undefined : [...where]],
-    ['to', to && [...to]],
-    ['only', only],
-    ['except', except],
-    ['set', Object.keys(set).length === 0 ? undefined : set],
-  ];
-  const texts = parts.flatMap(([word, value]) => (value === undefined ? [] : `${word} ${JSON.stringify(value)}`));
+function summaryOf({ where, to, set }: Rule, written: Written['value'] = true): string {
+  const { only, except } = typeof written === 'object' ? written : {};
+  const words = { where: where.length === 0 ? undefined : where, to, only, except };
+  const all = { ...words, set: Object.keys(set).length === 0 ? undefined : set };
+  const texts = Object.entries(all).flatMap(([word, value]) => (value ? `${word} ${JSON.stringify(value)}` : []));
   return ['yes', ...texts].join(', ');
 }
 

@@ -134,8 +134,7 @@ const explanations: Readonly<Record<string, Explain>> = {
   },
   type: ({ params, data, parentSchema = {} }, path, descriptor) => {
     const types: unknown = params['type'];
-    // Among all keys, only operands of checks take several types.
-    const isOperand = path[0] === 'checks' && Array.isArray(types);
+    const isOperand = Array.isArray(types) && types.includes('number');
     const advice = isOperand
       ? operandHint(path.at(-1), data)
       : memberMeant(path, data, descriptor) || hint(parentSchema, data);

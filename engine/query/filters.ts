@@ -21,8 +21,8 @@ import {
 } from './parameters.ts';
 import { type PathStart, ownPath, resolveSubject } from './paths.ts';
 
-const COUNT = '$count';
-const QUANTIFIERS: ReadonlyMap<string, SetFilter['kind']> = new Map([
+export const COUNT = '$count';
+export const QUANTIFIERS: ReadonlyMap<string, SetFilter['kind']> = new Map([
   ['$some', 'some'],
   ['$none', 'no'],
   ['$every', 'every'],
