@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Running, useCompiled } from '../support/compiled.ts';
-import { connectTo, databaseKinds } from '../support/databases.ts';
+import { connectTo, databaseKind as kind } from '../support/databases.ts';
 import { createProject, type Project } from '../support/project.ts';
 import { ask } from '../support/ask.ts';
 
@@ -32,10 +32,10 @@ const SLOW = `
 create function slow() returns trigger language plpgsql as 'begin perform pg_sleep(60); return new; end';
 create trigger slow before update on books for each row execute function slow()`;
 
-describe.each(databaseKinds)('apply on %s', (kind) => {
+describe(`apply on ${kind}`, () => {
   let project: Project;
   beforeEach(async () => {
-    project = await createProject(BEFORE, undefined, kind);
+    project = await createProject(BEFORE);
     await project.serving(async (url) => {
       for (let number = 1; number <= BOOKS; number += 1)
         await ask(url, 'POST /api/books', { title: `T${number}`, pages: number });

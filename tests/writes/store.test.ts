@@ -17,7 +17,7 @@ import { openSqlite } from '../../engine/storage/sqlite/driver.ts';
 import { createGroupCommit } from '../../engine/storage/sqlite/group-commit.ts';
 import { unavailable } from '../../engine/storage/unavailable.ts';
 import { StartError } from '../../engine/problem.ts';
-import { createDatabase, databaseKinds } from '../support/databases.ts';
+import { createDatabase } from '../support/databases.ts';
 import { loadModel } from '../support/model.ts';
 
 const SHELVES = `type: Shelf
@@ -40,8 +40,8 @@ beforeEach(() => {
   model = loadModel(directory);
 });
 
-test.each(databaseKinds)('a stream shows the records as they were when it began: %s', async (kind) => {
-  const database = await createDatabase(kind);
+test('a stream shows the records as they were when it began', async () => {
+  const database = await createDatabase();
   const driver = await databaseAt(database.url).open();
   await prepare(model, driver);
   await driver.define([
