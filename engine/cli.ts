@@ -59,7 +59,7 @@ export const commands = {
     load: async () => (await import('./commands/advise.ts')).advise,
   },
   token: {
-    description: 'Create an access token; --read and --write list its types.',
+    description: 'Create an access token; --read, --write and --history list types.',
     load: async () => (await import('./commands/token.ts')).token,
   },
   access: {

@@ -103,7 +103,10 @@ function clientsOfModel(model: Model, parts: ServiceParts): Clients {
       seen: seenAs(type),
       validators: validatorsOf(type),
     }));
-    const about = (): string => JSON.stringify({ name: tokenName, role, types: offered(seen()) });
+    const about = (): string => {
+      const history = [...seen().types.values()].flatMap((type) => (type.history ? type.name : []));
+      return JSON.stringify({ name: tokenName, role, types: offered(seen()), history });
+    };
     return {
       rights,
       tokenName,

@@ -91,6 +91,7 @@ export const severities = {
   'duplicate-role': 'error',
   'include-conflict': 'error',
   'bad-condition': 'error',
+  'bad-history': 'error',
   'bad-scope': 'error',
   'bad-set': 'error',
   'create-without-required': 'error',

@@ -9,7 +9,7 @@ import { didYouMean } from '../names.ts';
 import type { TypeValidators } from '../validation/compile.ts';
 import { claimOf, conditionFaults, isNow } from './conditions.ts';
 import { diagnosed, loadRoles, placeOf, type Role, type RoleFile, SECTIONS, type Words } from './roles.ts';
-import { membersOf, ownersOf, ruleOf, wholeOfData } from './rules.ts';
+import { createBinder, membersOf, ownersOf, ruleOf, wholeOfData } from './rules.ts';
 
 interface Checked extends ReturnType<typeof loadRoles> {
   readonly model: Model;
@@ -42,6 +42,14 @@ function* fileFaults(file: RoleFile, checked: Checked): Findings {
     finding('unknown-type', path, `there is no type ${quoted(name)}${didYouMean(name, types.keys())}`, at);
   for (const [index, name] of (file.unscoped ?? []).entries())
     if (!types.has(name)) yield unknownType(name, ['unscoped', index], 'value');
+  const { history = [] } = file;
+  for (const [index, name] of (history === '*' ? [] : history).entries()) {
+    const type = types.get(name);
+    const path = ['history', index];
+    if (!type) yield unknownType(name, path, 'value');
+    else if (!type.history)
+      yield finding('bad-history', path, `${name} has no history: its descriptor does not say "history: true"`);
+  }
   for (const section of SECTIONS)
     for (const [name, entry] of Object.entries(file[section] ?? {})) {
       const path = [section, name];
@@ -124,6 +132,13 @@ function* roleFaults(role: Role, checked: Checked): Findings {
       const message = `for ${action} of ${type.name} the included roles differ: ${placeOf(first)} and ${placeOf(second)}; write an entry here`;
       yield finding('include-conflict', ['include'], message, 'key');
     }
+  const readable = createBinder(role, model, () => undefined)({}).types;
+  for (const name of role.history === 'all' ? [] : role.history) {
+    const { history = [] } = role.file;
+    const path = history.includes(name) ? ['history', history.indexOf(name)] : ['include'];
+    const message = `the role may not read ${name}, and so not its history either`;
+    if (!readable.get(name)?.read) yield finding('bad-history', path, message);
+  }
   yield* scopeFaults(role, checked);
   for (const type of model.types.values()) {
     yield* creationFaults(role, type, model);

@@ -9,7 +9,7 @@ import { toJson } from '../descriptor/to-json.ts';
 import type { Diagnostic } from '../diagnostic.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import { type Model, ownedTypes, type RecordType } from '../model/model.ts';
-import { type Action, ACTIONS } from '../model/rights.ts';
+import { type Action, ACTIONS, type TypeNames } from '../model/rights.ts';
 import grammar from './role.schema.json';
 
 export const SECTIONS = [...ACTIONS, 'write'] as const;
@@ -35,6 +35,7 @@ export interface RoleFile extends Readonly<Partial<Record<Section, WrittenSectio
   readonly include?: readonly string[];
   readonly scope?: JsonObject | 'none';
   readonly unscoped?: readonly string[];
+  readonly history?: readonly string[] | '*';
   readonly source: Source;
 }
 
@@ -53,6 +54,8 @@ export interface Role {
   /** undefined without a scope, and for `scope: none`. */
   readonly scope: JsonObject | undefined;
   readonly unscoped: ReadonlySet<string>;
+  /** Named here or in an included role. */
+  readonly history: TypeNames;
   /** The entries that hold for the type, which must agree: the own one, or those of the included roles. */
   entriesOf(type: RecordType, action: Action): readonly Written[];
 }
@@ -117,6 +120,7 @@ function roleOf(file: RoleFile, files: ReadonlyMap<string, RoleFile>, owned: Rea
     files: all,
     scope: all.map(({ scope }) => scope).find((one) => isObject(one)),
     unscoped: new Set(all.flatMap(({ unscoped = [] }) => unscoped)),
+    history: all.some(({ history }) => history === '*') ? 'all' : new Set(all.flatMap(({ history = [] }) => history)),
     entriesOf: (type, action) => entriesIn(file, files, (one) => ownEntry(one, type.name, action, owned.has(type))),
   };
 }

@@ -13,6 +13,7 @@ import {
   seesAll,
   type TypeRights,
   WHOLE,
+  withOwned,
 } from '../model/rights.ts';
 import {
   bindConditions,
@@ -153,6 +154,7 @@ export function createBinder(role: Role, model: Model, onMissing: OnMissing): (c
   const tables = new Map(
     [...model.types.values()].map((type) => [type.table, { type, data: wholeOfData(type, model) }] as const),
   );
+  const history = withOwned(model, role.history);
   let isPlain: boolean | undefined;
   let isFree: boolean | undefined;
   return (claims) => {
@@ -165,7 +167,7 @@ export function createBinder(role: Role, model: Model, onMissing: OnMissing): (c
     const bind = (): Rights => {
       const binding = new RoleBinding(rules, model, { claims, now }, onMissing);
       const types = binding.types();
-      const rights = { key, names, tables: undefined, checked: undefined, types };
+      const rights = { key, names, tables: undefined, checked: undefined, types, history };
       isPlain ??= seesAll(rights, model);
       isFree ??= isPlain && [...types.values()].every(isAllOrNothing);
       return Object.freeze({ ...rights, tables: isPlain ? undefined : tables, checked: isFree ? undefined : tables });

@@ -21,7 +21,7 @@ export const isOfRole = <G extends Granted | RoleGrant>(grant: G): grant is G & 
 
 const LINE = /^(?<name>[\w.@-]{1,64})(?<words>(?:\s+[^\s=]+=\S+)+)\s+sha256=(?<hash>[0-9a-f]{64})$/;
 const EXPECTED =
-  'expected NAME read=TYPES write=TYPES sha256=HASH, or NAME role=ROLE claim:NAME=VALUE sha256=HASH, as "records token" prints it';
+  'expected NAME read=TYPES write=TYPES history=TYPES sha256=HASH, or NAME role=ROLE claim:NAME=VALUE sha256=HASH, as "records token" prints it';
 const NOTHING: TypeNames = new Set();
 const CLAIM = 'claim:';
 
@@ -40,8 +40,8 @@ function wordsOf(grant: Granted | RoleGrant): readonly string[] {
     );
     return [`role=${grant.role}`, ...claims];
   }
-  const { read, write } = grant;
-  return Object.entries({ read, write }).flatMap(([right, types]) =>
+  const { read, write, history = NOTHING } = grant;
+  return Object.entries({ read, write, history }).flatMap(([right, types]) =>
     types === 'all' ? `${right}=*` : types.size === 0 ? [] : `${right}=${[...types].join()}`,
   );
 }
@@ -108,18 +108,20 @@ function parseGrant(line: string): Grant | undefined {
   const claims = words.flatMap((word) => (word.startsWith(CLAIM) ? word.slice(CLAIM.length) : []));
   const others = words.filter((word) => !word.startsWith(CLAIM)).map((word) => word.split('='));
   const given = new Map(others.map(([word = '', value = '']) => [word, value]));
-  const [role, read, write] = [given.get('role'), given.get('read'), given.get('write')];
+  const role = given.get('role');
   const isKnown =
     given.size === others.length && others.every(([word = '', , ...more]) => KNOWN.has(word) && more.length === 0);
   if (name === '' || !isKnown || claims.some((claim) => !/^[^=]+=/.test(claim))) return undefined;
   if (role !== undefined) return given.size > 1 ? undefined : { name, hash, role, claims: parseClaims(claims) };
   if (claims.length > 0) return undefined;
-  return { name, read: rightsIn(read), write: rightsIn(write), hash };
+  const typesAt = (word: string): TypeNames => {
+    const names = given.get(word);
+    return names === undefined ? NOTHING : parseTypes(names);
+  };
+  return { name, read: typesAt('read'), write: typesAt('write'), history: typesAt('history'), hash };
 }
 
-const KNOWN: ReadonlySet<string> = new Set(['role', 'read', 'write']);
-
-const rightsIn = (text: string | undefined): TypeNames => (text === undefined ? NOTHING : parseTypes(text));
+const KNOWN: ReadonlySet<string> = new Set(['role', 'read', 'write', 'history']);
 
 export type Grants = ReadonlyMap<string, Grant>;
 

@@ -9,7 +9,7 @@ import { ownersOf, type Rule, ruleOf } from '../access/rules.ts';
 import { startEngine } from '../engine.ts';
 import type { JsonObject } from '../json/json.ts';
 import type { Model, RecordType } from '../model/model.ts';
-import { type Action, ACTIONS, ALL_RIGHTS } from '../model/rights.ts';
+import { type Action, ACTIONS, ALL_RIGHTS, withOwned } from '../model/rights.ts';
 import { StartError } from '../problem.ts';
 import { print } from '../process.ts';
 import { orderBy } from '../query/paging.ts';
@@ -35,9 +35,10 @@ function describeRole(role: Role, types: readonly RecordType[], model: Model): s
     if (scope === undefined) return [];
     return `  scope ${scope === 'none' ? scope : JSON.stringify(scope)} (${placeOf({ file, path: ['scope'] })})`;
   });
-  const rows = types.flatMap((type) =>
-    ACTIONS.map((action) => `  ${type.name} ${action}: ${describeRule(role, type, action, model)}`),
-  );
+  const rows = types.flatMap((type) => [
+    ...ACTIONS.map((action) => `  ${type.name} ${action}: ${describeRule(role, type, action, model)}`),
+    ...(type.history ? [`  ${type.name} history: ${describeHistory(role, type, model)}`] : []),
+  ]);
   return [`${role.name} (${placeOf({ file: role.file, path: ['role'] })})`, ...scopes, ...rows].join('\n');
 }
 
@@ -51,6 +52,9 @@ function describeRule(role: Role, type: RecordType, action: Action, model: Model
   }
   return `${summaryOf(rule, written?.value)} (${rule.at})`;
 }
+
+const describeHistory = (role: Role, { name }: RecordType, model: Model): string =>
+  withOwned(model, role.history).has(name) ? 'yes' : 'no';
 
 function summaryOf({ where, to, set }: Rule, written: Written['value'] = true): string {
   const { only, except } = typeof written === 'object' ? written : {};
@@ -110,7 +114,7 @@ async function explained(asked: Asked, settings: Settings): Promise<string> {
     const lines = [`${answer.status} ${method} ${path}`];
     if (answer.status >= 400) lines.push(`  ${(JSON.parse(text || '{}') as { detail?: string }).detail ?? ''}`);
     const { model } = engine;
-    const [, segment = '', identifier = ''] = /^\/api\/([^/?]+)(?:\/([^/?]+))?/.exec(url.pathname) ?? [];
+    const [, segment = '', identifier = ''] = /^\/api\/([^/?]+)(?:\/([^/?$][^/?]*))?/.exec(url.pathname) ?? [];
     const type = [...model.types.values()].find((one) => one.path === decodeURIComponent(segment));
     const action = ACTIONS_OF[method];
     if (!type || !action) return lines.join('\n');
@@ -122,6 +126,7 @@ async function explained(asked: Asked, settings: Settings): Promise<string> {
         for (const unmet of await unmetBy(decodeURIComponent(identifier), type, rule, claims, engine))
           lines.push(`    not met: ${unmet}`);
     }
+    if (type.history) lines.push(`  history: ${describeHistory(role, type, model)}`);
     return lines.join('\n');
   } finally {
     await new Promise((resolve) => server.close(resolve));

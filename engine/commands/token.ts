@@ -6,11 +6,11 @@ import { print } from '../process.ts';
 import type { Settings } from '../settings/settings.ts';
 import { BOOLEAN, command, readModel, readAccess, refuseUnknownTypes, roleNamed, STRING, STRINGS } from './command.ts';
 
-const USAGE = `records token NAME [--read TYPES] [--write TYPES] [--json], or NAME --role ROLE [--claim NAME=VALUE]...: TYPES are names separated by commas, or '*'; without options, --read '*'`;
+const USAGE = `records token NAME [--read TYPES] [--write TYPES] [--history TYPES] [--json], or NAME --role ROLE [--claim NAME=VALUE]...: TYPES are names separated by commas, or '*'; without options, --read '*'`;
 
 export const token = command(
   USAGE,
-  { read: STRING, write: STRING, role: STRING, claim: STRINGS, json: BOOLEAN },
+  { read: STRING, write: STRING, history: STRING, role: STRING, claim: STRINGS, json: BOOLEAN },
   ['NAME'],
   async ({ json, ...wanted }, [name], settings) => {
     const made = createToken();
@@ -26,19 +26,24 @@ export const token = command(
 interface Wanted {
   readonly read?: string | undefined;
   readonly write?: string | undefined;
+  readonly history?: string | undefined;
   readonly role?: string | undefined;
   readonly claim?: readonly string[] | undefined;
 }
 
-function rightsIn({ read, write, role, claim = [] }: Wanted, settings: Settings): Granted | RoleGrant {
+function rightsIn({ read, write, history, role, claim = [] }: Wanted, settings: Settings): Granted | RoleGrant {
   if (role === undefined && claim.length > 0) throw new StartError('--claim needs --role');
   if (role === undefined) {
-    const rights = { read: typesOf(read ?? (write === undefined ? '*' : undefined)), write: typesOf(write) };
+    const rights = {
+      read: typesOf(read ?? (write === undefined ? '*' : undefined)),
+      write: typesOf(write),
+      history: typesOf(history),
+    };
     refuseUnknownTypes(readModel(settings.schemaDirectory), rights);
     return rights;
   }
-  if (read !== undefined || write !== undefined)
-    throw new StartError('A role has its own rights: leave --read and --write out');
+  if (read !== undefined || write !== undefined || history !== undefined)
+    throw new StartError('A role has its own rights: leave --read, --write and --history out');
   roleNamed(readAccess(settings).roles, role);
   return { role, claims: claimsIn(claim) };
 }

@@ -203,6 +203,15 @@ export const ownedTypes = ({ types }: Model): ReadonlySet<RecordType> =>
     ),
   );
 
+/** The foreign keys to the records that own a type's records. */
+export const owningReferences = ({ table, references }: RecordType): readonly Reference[] =>
+  references.filter(({ target, column }) =>
+    [...target.relations.values()].some(
+      ({ owned, link, target: part }) =>
+        owned && part.table === table && link.at === 'target' && link.reference.column === column,
+    ),
+  );
+
 /** How people see the type first; requests do not. */
 export interface Presents {
   /** With several fields: `{last_name}, {first_name}`. */

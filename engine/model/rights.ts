@@ -6,6 +6,7 @@ import type { Filter } from './filters.ts';
 import {
   type Field,
   type Model,
+  owningReferences,
   type RecordType,
   type Reference,
   type Relation,
@@ -17,10 +18,11 @@ import { revised } from './resolve.ts';
 /** Names of types; `all` includes types that are added later. */
 export type TypeNames = 'all' | ReadonlySet<string>;
 
-/** The right to write includes the right to read. */
+/** The right to write includes the right to read; neither includes the history. */
 export interface Granted {
   readonly read: TypeNames;
   readonly write: TypeNames;
+  readonly history?: TypeNames | undefined;
 }
 
 export const ACTIONS = ['read', 'create', 'update', 'delete'] as const;
@@ -80,6 +82,8 @@ export interface Rights {
   readonly checked: ReadonlyMap<string, VisibleTable> | undefined;
   /** The types of which the client knows, by name. */
   readonly types: ReadonlyMap<string, TypeRights>;
+  /** The types whose history the client may read, as far as it may read their records. */
+  readonly history: TypeNames;
 }
 
 export const ALL_RIGHTS: Rights = Object.freeze({
@@ -88,6 +92,7 @@ export const ALL_RIGHTS: Rights = Object.freeze({
   tables: undefined,
   checked: undefined,
   types: new Map(),
+  history: 'all',
 });
 
 export const entryOf = ({ key, types }: Rights, typeName: string, action: Action): Entry | undefined =>
@@ -110,6 +115,20 @@ const isAmong = (entry: Entry | undefined, name: string): boolean =>
 /** Whether the client reads every record of the type, so that answers may name records that it did not ask for. */
 export const namesRecords = (rights: Rights, { name }: RecordType): boolean =>
   entryOf(rights, name, 'read')?.where?.length === 0;
+
+/** Whether the client may read the log of the type's records: of those that it may read. */
+export const hasHistory = (rights: Rights, { name, history }: RecordType): boolean =>
+  history && canRead(rights, name) && (rights.history === 'all' || rights.history.has(name));
+
+/** Whether the client may read the log of all of the type's records, those that are not there any more included. */
+export const hasWholeHistory = (rights: Rights, type: RecordType): boolean =>
+  hasHistory(rights, type) && readsWhole(rights, type);
+
+/** Parts are visible with their owners. */
+const readsWhole = (rights: Rights, type: RecordType): boolean =>
+  namesRecords(rights, type) ||
+  (entryOf(rights, type.name, 'read')?.isPart === true &&
+    owningReferences(type).every(({ target }) => readsWhole(rights, target)));
 
 /** Whether the entry allows every value of every record. */
 export const isWhole = (entry: Entry | undefined): boolean =>
@@ -221,25 +240,29 @@ export const canCreateThrough = (rights: Rights, { nested, owned, target }: Rela
 export const canSet = (rights: Rights, { owned, link, target }: Relation): boolean =>
   owned || link.at !== 'target' || can(rights, target, 'update');
 
-export function rightsOf(model: Model, { read, write }: Granted): Rights {
+export function rightsOf(model: Model, { read, write, history = NO_TYPES }: Granted): Rights {
   const writable = withOwned(model, write);
   const readable = new Set([...withOwned(model, read), ...writable]);
-  if (writable.size === model.types.size) return ALL_RIGHTS;
-  const text = JSON.stringify([readable, writable].map((names) => [...names].toSorted()));
+  const recorded = withOwned(model, history);
+  const isAllRecorded = [...model.types.values()].every((type) => !type.history || recorded.has(type.name));
+  if (writable.size === model.types.size && isAllRecorded) return ALL_RIGHTS;
+  const text = JSON.stringify([readable, writable, recorded].map((names) => [...names].toSorted()));
   const key = `${createHash('sha256').update(text).digest('base64url')} `;
   const rightsTo = (name: string): TypeRights => {
     const changes = writable.has(name) ? { create: WHOLE, update: WHOLE, delete: WHOLE } : {};
     return { read: WHOLE, ...changes };
   };
   const types = new Map([...readable].map((name) => [name, rightsTo(name)]));
-  return { key, names: key, tables: undefined, checked: undefined, types };
+  return { key, names: key, tables: undefined, checked: undefined, types, history: recorded };
 }
+
+const NO_TYPES: TypeNames = new Set();
 
 /** A renamed type keeps the rights of its former name. */
 const namesOf = ({ types }: Model, { name, renamedFrom: former }: RecordType): readonly string[] =>
   former === undefined || types.has(former) ? [name] : [name, former];
 
-function withOwned(model: Model, names: TypeNames): ReadonlySet<string> {
+export function withOwned(model: Model, names: TypeNames): ReadonlySet<string> {
   const all = [...model.types.values()];
   const named = all.filter((type) => names === 'all' || namesOf(model, type).some((name) => names.has(name)));
   for (const type of named)
@@ -247,9 +270,11 @@ function withOwned(model: Model, names: TypeNames): ReadonlySet<string> {
   return new Set(named.map(({ name }) => name));
 }
 
-export function unknownTypes(model: Model, { read, write }: Granted): readonly string[] {
+export function unknownTypes(model: Model, { read, write, history = NO_TYPES }: Granted): readonly string[] {
   const known = new Set([...model.types.values()].flatMap((type) => namesOf(model, type)));
-  return [read, write].flatMap((names) => (names === 'all' ? [] : [...names])).filter((name) => !known.has(name));
+  return [read, write, history]
+    .flatMap((names) => (names === 'all' ? [] : [...names]))
+    .filter((name) => !known.has(name));
 }
 
 /** The Model as a client sees it: for queries, views and documents. What is written is checked against `wholeOf` its types. */
@@ -286,6 +311,7 @@ function seeType(
     whole: type,
     statementKey: `${type.statementKey} ${rights.names}`,
     operations: new Set([...type.operations].filter((operation) => can(rights, type, operation))),
+    history: hasHistory(rights, type),
     label: label && isShown(label) ? label : undefined,
     presents: {
       ...presents,

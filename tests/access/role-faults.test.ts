@@ -72,6 +72,33 @@ test.each([
   expect(faultsOf(text)).toContainEqual(expect.stringContaining(expected));
 });
 
+test('history of types that have none, or that the role may not read', () => {
+  const files = {
+    'order.yaml': 'type: Order\nhistory: true\nrelations: { lines: { kind: hasMany, type: Line, owned: true } }\n',
+    'line.yaml': 'type: Line\n',
+    'tag.yaml': 'type: Tag\n',
+  };
+  const directory = mkdtempSync(join(tmpdir(), 'schema-'));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text);
+  const { schema: recorded } = checkSchema(directory);
+  if (!recorded) throw new Error('the schema is faulty');
+  const [a, b] = ['role: a\nread: { Order: true }\nhistory: [Order, Line]', "role: b\nhistory: '*'"];
+  expect(faultsWith(recorded, a, b)).toEqual([]);
+  expect(faultsWith(recorded, 'role: a\nhistory: [Ordr]')).toEqual([
+    expect.stringContaining('2:11 unknown-type there is no type "Ordr"; did you mean "Order"?'),
+  ]);
+  expect(faultsWith(recorded, 'role: a\nhistory: Order')).toEqual([
+    expect.stringContaining('2:10 unknown-value the text "Order" is not allowed here; expected "*"'),
+  ]);
+  expect(faultsWith(recorded, 'role: a\nread: { Tag: true }\nhistory: [Tag]')).toEqual([
+    expect.stringContaining('3:11 bad-history Tag has no history'),
+  ]);
+  expect(faultsWith(recorded, 'role: a\nhistory: [Line]', 'role: c\ninclude: [a]')).toEqual([
+    expect.stringContaining('2:11 bad-history the role may not read Line'),
+    expect.stringContaining('2:10 bad-history the role may not read Line'),
+  ]);
+});
+
 test('faults between files', () => {
   const [a, b] = ['role: a\nread: { Order: true }', 'role: b\nread: { Order: { except: [note] } }'];
   expect(faultsOf(a, a)).toEqual([expect.stringContaining('1:7 duplicate-role the role "a" is in ')]);

@@ -124,6 +124,7 @@ test('$me says what the identity may do', async () => {
       Order: ['list', 'get'],
       Tag: ['list', 'get'],
     },
+    history: [],
   });
 });
 

@@ -4,7 +4,7 @@
  * get others; values are made by the SQL that makes records. The context says who writes, and up to where entries were deleted.
  */
 import { createHash } from 'node:crypto';
-import { ENGINE_PREFIX, type JoinTable, OPEN_COLUMN, type RecordType } from '../../model/model.ts';
+import { ENGINE_PREFIX, type JoinTable, OPEN_COLUMN, owningReferences, type RecordType } from '../../model/model.ts';
 import { generatedName } from '../../names.ts';
 import { columnType } from '../columns.ts';
 import { type Dialect, jsonOptional, literal, type LogStatement, type LogTrigger } from '../dialect.ts';
@@ -123,17 +123,7 @@ function typeTrigger(type: RecordType, dialect: Dialect): LogTrigger {
             secret.map((column) => [isChanged(column), literal(key(column.name))]),
           )}, '[]')`,
         };
-  const owners = type.references.filter(
-    ({ column, target }) =>
-      target.history &&
-      [...target.relations.values()].some(
-        (relation) =>
-          relation.owned &&
-          relation.target.table === type.table &&
-          relation.link.at === 'target' &&
-          relation.link.reference.column === column,
-      ),
-  );
+  const owners = owningReferences(type).filter(({ target }) => target.history);
   const identity = (...rows: readonly RowAlias[]) => {
     const [row = 'new'] = rows;
     const owner = rows.flatMap((one) =>
