@@ -72,7 +72,7 @@ const entriesIn = (value: JsonValue): readonly (readonly [string | number, JsonV
 /** Names a claim that an entry needs, and that is missing or has no value of the field. */
 export class MissingClaim extends Error {}
 
-interface Binding {
+export interface Binding {
   readonly claims: Claims;
   readonly now: Date;
 }

@@ -17,10 +17,12 @@ import {
 } from '../model/rights.ts';
 import {
   bindConditions,
+  type Binding,
   boundValue,
   claimOf,
   type Claims,
   conditionFaults,
+  isNow,
   isOperand,
   MissingClaim,
   wholeData,
@@ -128,210 +130,174 @@ export type OnMissing = (claim: string, at: string) => void;
 
 const MOST_BOUND = 1000;
 
-const operandsOf = (rule: Rule | false | undefined): readonly JsonValue[] =>
-  rule ? [...rule.where, ...(rule.to ?? []), rule.set] : [];
-
-/** The claims that conditions and values may ask for; rather too many, since rights are kept for their values. */
-const claimsIn = (values: readonly JsonValue[]): readonly string[] =>
-  values.flatMap((value): readonly string[] => {
-    if (Array.isArray(value)) return claimsIn(value);
-    return isObject(value) ? [...(claimOf(value) ?? []).slice(0, 1), ...claimsIn(Object.values(value))] : [];
-  });
+/** By name of the type. undefined: no entry, false: one that allows nothing. */
+type Rules = ReadonlyMap<string, Readonly<Record<Action, Rule | false | undefined>>>;
 
 /** Gives rights for a Model; the same object for the same claims, unless a condition asks for the time. */
 export function createBinder(role: Role, model: Model, onMissing: OnMissing): (claims: Claims) => Rights {
   const known = createCache<Rights>(MOST_BOUND);
-  const rules = new Map(
-    [...model.types.values()].map((type) => [
-      type,
-      Object.fromEntries(ACTIONS.map((action) => [action, ruleOf(role, type, model, action)])) as TypeRules,
-    ]),
-  );
-  const text = JSON.stringify([...rules.values()].map((all) => Object.values(all)));
-  const isTimed = text.includes('{"now":true}');
-  const used = claimsIn([...rules.values()].flatMap((all) => Object.values(all)).flatMap(operandsOf));
+  const types = [...model.types.values()];
+  const rulesOf = (type: RecordType) =>
+    Object.fromEntries(ACTIONS.map((action) => [action, ruleOf(role, type, model, action)]));
+  const rules = new Map(types.map((type) => [type.name, rulesOf(type)])) as unknown as Rules;
+  const tables = new Map(types.map((type) => [type.table, { type, data: wholeOfData(type, model) }] as const));
   const names = `role ${role.name}`;
-  const tables = new Map(
-    [...model.types.values()].map((type) => [type.table, { type, data: wholeOfData(type, model) }] as const),
-  );
   const history = withOwned(model, role.history);
+  const { claims: used, isTimed } = askedIn(rules);
   let isPlain: boolean | undefined;
   let isFree: boolean | undefined;
   return (claims) => {
     const now = new Date();
-    const given = Object.fromEntries([...new Set(used)].map((name) => [name, claims[name] ?? null]));
+    const given = used.map((name) => [name, claims[name] ?? null]);
     const values = JSON.stringify([given, isTimed ? now : null], (_, value: unknown) =>
       typeof value === 'bigint' ? `${value}n` : value,
     );
     const key = `${names} ${createHash('sha256').update(values).digest('base64url')} `;
     const bind = (): Rights => {
-      const binding = new RoleBinding(rules, model, { claims, now }, onMissing);
-      const types = binding.types();
-      const rights = { key, names, tables: undefined, checked: undefined, types, history };
+      const bound = typesFor({ rules, model, claims, now, onMissing, visible: new Map() });
+      const rights = { key, names, tables: undefined, checked: undefined, types: bound, history };
       isPlain ??= seesAll(rights, model);
-      isFree ??= isPlain && [...types.values()].every(isAllOrNothing);
+      isFree ??= isPlain && [...bound.values()].every(isAllOrNothing);
       return Object.freeze({ ...rights, tables: isPlain ? undefined : tables, checked: isFree ? undefined : tables });
     };
     return isTimed ? bind() : known(key, bind);
   };
 }
 
+/** The claims that rules may ask for; rather too many, since rights are kept for their values. */
+function askedIn(rules: Rules) {
+  const claims = new Set<string>();
+  let isTimed = false;
+  JSON.stringify([...rules.values()], (_, value: JsonValue) => {
+    isTimed ||= isNow(value);
+    for (const name of claimOf(value)?.slice(0, 1) ?? []) claims.add(name);
+    return value;
+  });
+  return { claims: [...claims], isTimed };
+}
+
 /** Whether a role writes a type as tokens do. */
 function isAllOrNothing(rights: TypeRights): boolean {
-  const written = WRITING.map((action) => rights[action]);
+  const written = [rights.create, rights.update, rights.delete];
   return written.every(isWhole) || written.every((entry) => entry === undefined);
 }
 
-const WRITING = ['create', 'update', 'delete'] as const;
+interface RoleBinding extends Binding {
+  readonly rules: Rules;
+  readonly model: Model;
+  readonly onMissing: OnMissing;
+  /** Conditions of records that may be read, by name of the type. */
+  readonly visible: Map<string, Entry['where']>;
+}
 
-type TypeRules = Readonly<Record<Action, Rule | false | undefined>>;
-type AllRules = ReadonlyMap<RecordType, TypeRules>;
-
-class RoleBinding {
-  readonly #rules: AllRules;
-  readonly #model: Model;
-  readonly #binding: { readonly claims: Claims; readonly now: Date };
-  readonly #onMissing: OnMissing;
-  readonly #visible = new Map<RecordType, readonly Filter[] | undefined>();
-
-  constructor(
-    rules: AllRules,
-    model: Model,
-    binding: { readonly claims: Claims; readonly now: Date },
-    onMissing: OnMissing,
-  ) {
-    this.#rules = rules;
-    this.#model = model;
-    this.#binding = binding;
-    this.#onMissing = onMissing;
-  }
-
-  types(): ReadonlyMap<string, TypeRights> {
-    const found = [...this.#rules].flatMap(([type, rules]): readonly (readonly [string, TypeRights])[] => {
-      const entries = ACTIONS.flatMap((action) => {
-        const entry = action === 'read' ? this.#readEntry(type, rules.read) : this.#entry(type, rules[action]);
-        return entry ? [[action, entry] as const] : [];
-      });
-      return entries.length === 0 ? [] : [[type.name, Object.fromEntries(entries)]];
+function typesFor(binding: RoleBinding): ReadonlyMap<string, TypeRights> {
+  const found = [...binding.model.types.values()].flatMap((type): readonly (readonly [string, TypeRights])[] => {
+    const entries = ACTIONS.flatMap((action) => {
+      const entry = action === 'read' ? readEntry(binding, type) : writeEntry(binding, type, action);
+      return entry ? [[action, entry] as const] : [];
     });
-    return new Map(found);
-  }
+    return entries.length === 0 ? [] : [[type.name, Object.fromEntries(entries)]];
+  });
+  return new Map(found);
+}
 
-  /** Evaluates conditions at their first use: most requests concern few types. */
-  #entry(type: RecordType, rule: Rule | false | undefined, below: readonly RecordType[] = []): Entry | undefined {
-    if (rule === false) return undefined;
-    if (rule === undefined) return this.#partEntry(type, below);
-    const { at, members, openKeys } = rule;
-    const evaluate = memoized((one: Rule) => this.#evaluated(type, one));
-    return {
-      at,
-      members,
-      openKeys,
-      get where() {
-        return evaluate(rule).where;
-      },
-      get to() {
-        return evaluate(rule).to;
-      },
-      get set() {
-        return evaluate(rule).set;
-      },
-    };
-  }
+type Bound = Pick<Entry, 'where' | 'to' | 'set'>;
 
-  #readEntry(type: RecordType, rule: Rule | false | undefined): Entry | undefined {
-    if (rule === false || !this.#isReadable(type)) return undefined;
-    const { at = '', members, openKeys = true } = rule ?? {};
-    const isPart = rule === undefined && ownersOf(type, this.#model).length === 1;
-    const visible = (): readonly Filter[] | undefined => this.#visibleOf(wholeOfData(type, this.#model));
-    return {
-      at,
-      members,
-      openKeys,
-      isPart,
-      to: undefined,
-      set: {},
-      get where() {
-        return visible();
-      },
-    };
-  }
+/** Evaluates conditions at their first use: most requests concern few types. */
+function lazyEntry(fixed: Omit<Entry, keyof Bound>, evaluate: () => Bound): Entry {
+  let bound: Bound | undefined;
+  const member = (name: keyof Bound): PropertyDescriptor => ({ get: () => (bound ??= evaluate())[name] });
+  return Object.defineProperties(fixed as Entry, { where: member('where'), to: member('to'), set: member('set') });
+}
 
-  /** A part that the role does not name is readable with its owner. */
-  #isReadable(type: RecordType, above: readonly RecordType[] = []): boolean {
-    const rule = this.#rules.get(type)?.read;
-    if (rule !== undefined || above.includes(type)) return rule !== undefined && rule !== false;
-    return ownersOf(type, this.#model).some(({ parts }) => this.#isReadable(parts.source, [...above, type]));
-  }
+function writeEntry(
+  binding: RoleBinding,
+  type: RecordType,
+  action: Action,
+  below: readonly RecordType[] = [],
+): Entry | undefined {
+  const rule = binding.rules.get(type.name)?.[action];
+  if (rule === undefined) return partEntry(binding, type, below);
+  if (rule === false) return undefined;
+  const { at, members, openKeys } = rule;
+  return lazyEntry({ at, members, openKeys }, () => evaluated(binding, type, rule));
+}
 
-  /** A part that the role does not name is written where its owner is. */
-  #partEntry(type: RecordType, below: readonly RecordType[]): Entry | undefined {
-    if (below.includes(type)) return undefined;
-    const owners = ownersOf(type, this.#model).map(({ parts, column }) => {
-      return { type: parts.source, column, parts: parts.name };
+/** A part that the role does not name is written where its owner is. */
+function partEntry(binding: RoleBinding, type: RecordType, below: readonly RecordType[]): Entry | undefined {
+  if (below.includes(type)) return undefined;
+  const owners = ownersOf(type, binding.model).map(({ parts, column }) => {
+    return { type: parts.source, column, parts: parts.name };
+  });
+  const entries = owners.flatMap((owner) =>
+    (['create', 'update'] as const).map((action) => {
+      const entry = writeEntry(binding, owner.type, action, [...below, type]);
+      return entry && (entry.members?.has(owner.parts) ?? true) ? entry : undefined;
+    }),
+  );
+  if (entries.every((entry) => entry === undefined)) return undefined;
+  return { ...WHOLE, owners: entries.every(isWhole) ? undefined : owners };
+}
+
+function readEntry(binding: RoleBinding, type: RecordType): Entry | undefined {
+  const rule = binding.rules.get(type.name)?.read;
+  if (rule === false || !isReadable(binding, type)) return undefined;
+  const { at = '', members, openKeys = true } = rule ?? {};
+  const isPart = rule === undefined && ownersOf(type, binding.model).length === 1;
+  const whole = wholeOfData(type, binding.model);
+  return lazyEntry({ at, members, openKeys, isPart }, () => ({ ...WHOLE, where: visibleOf(binding, whole) }));
+}
+
+/** A part that the role does not name is readable with its owner. */
+function isReadable(binding: RoleBinding, type: RecordType, above: readonly RecordType[] = []): boolean {
+  const rule = binding.rules.get(type.name)?.read;
+  if (rule !== undefined || above.includes(type)) return Boolean(rule);
+  return ownersOf(type, binding.model).some(({ parts }) => isReadable(binding, parts.source, [...above, type]));
+}
+
+/** The conditions of records that may be read: those of the type, and of its owners. undefined: there are none. */
+function visibleOf(binding: RoleBinding, whole: RecordType): Entry['where'] {
+  const { rules, visible } = binding;
+  const { name } = whole;
+  if (visible.has(name)) return visible.get(name);
+  // In a circle of owners without conditions, all is visible; others are refused by the checks.
+  visible.set(name, []);
+  const rule = rules.get(name)?.read || undefined;
+  const own = rule === undefined ? [] : evaluated(binding, whole, rule).where;
+  visible.set(name, own && withOwners(binding, whole, own, rule));
+  return visible.get(name);
+}
+
+function withOwners(binding: RoleBinding, whole: RecordType, own: readonly Filter[], rule: Rule | undefined) {
+  const owners = ownersOf(whole, wholeData(binding.model));
+  if (owners.length === 0) return rule && own;
+  const links = owners.flatMap(({ relation, isRequired }): readonly Filter[] => {
+    const type = binding.model.types.get(relation.target.name);
+    const conditions = type && isReadable(binding, type) ? visibleOf(binding, relation.target) : undefined;
+    if (conditions?.length === 0) return [];
+    if (isRequired && conditions) return prefixed(relation, conditions);
+    const isNone = [hasNull(relation, true)];
+    if (conditions === undefined) return isNone;
+    return [{ kind: 'any', items: [isNone, [hasNull(relation, false), ...prefixed(relation, conditions)]] }];
+  });
+  const mayBeAlone = owners.some(({ isRequired }) => isRequired) || rule?.isScoped === true;
+  const some: Filter = { kind: 'any', items: owners.map(({ relation }) => [hasNull(relation, false)]) };
+  return [...own, ...links, ...(mayBeAlone ? [] : [some])];
+}
+
+/** Without a claim that it needs, an entry allows nothing. */
+function evaluated(binding: RoleBinding, type: RecordType, { where, to, set, at }: Rule): Bound {
+  const whole = wholeOfData(type, binding.model);
+  const bound = (some: readonly JsonObject[]): readonly Filter[] =>
+    some.flatMap((one) => bindConditions(one, whole, binding));
+  try {
+    const values = Object.entries(set).map(([name, value = null]) => {
+      return [name, boundValue(value, name, whole, binding)] as const;
     });
-    const entries = owners.flatMap((owner) =>
-      (['create', 'update'] as const).map((action) => {
-        const entry = this.#entry(owner.type, this.#rules.get(owner.type)?.[action], [...below, type]);
-        return entry && (entry.members?.has(owner.parts) ?? true) ? entry : undefined;
-      }),
-    );
-    if (entries.every((entry) => entry === undefined)) return undefined;
-    const isFree = entries.every(isWhole);
-    return { ...WHOLE, owners: isFree ? undefined : owners };
-  }
-
-  #readRule({ name }: RecordType): Rule | undefined {
-    const type = this.#model.types.get(name);
-    return (type && this.#rules.get(type)?.read) || undefined;
-  }
-
-  /** The conditions of records that may be read: those of the type, and of its owners. undefined: there are none. */
-  #visibleOf(whole: RecordType): readonly Filter[] | undefined {
-    if (this.#visible.has(whole)) return this.#visible.get(whole);
-    // In a circle of owners without conditions, all is visible; others are refused by the checks.
-    this.#visible.set(whole, []);
-    const rule = this.#readRule(whole);
-    const own = rule === undefined ? [] : this.#evaluated(whole, rule).where;
-    const found = own && this.#withOwners(whole, own, rule);
-    this.#visible.set(whole, found);
-    return found;
-  }
-
-  #withOwners(whole: RecordType, own: readonly Filter[], rule: Rule | undefined): readonly Filter[] | undefined {
-    const owners = ownersOf(whole, wholeData(this.#model));
-    if (owners.length === 0) return rule === undefined ? undefined : own;
-    const links = owners.flatMap(({ relation, isRequired }): readonly Filter[] => {
-      const conditions = this.#ownerConditions(relation.target);
-      if (conditions?.length === 0) return [];
-      if (isRequired && conditions) return prefixed(relation, conditions);
-      const isNone = [hasNull(relation, true)];
-      if (conditions === undefined) return isNone;
-      return [{ kind: 'any', items: [isNone, [hasNull(relation, false), ...prefixed(relation, conditions)]] }];
-    });
-    const mayBeAlone = owners.some(({ isRequired }) => isRequired) || rule?.isScoped === true;
-    const some: Filter = { kind: 'any', items: owners.map(({ relation }) => [hasNull(relation, false)]) };
-    return [...own, ...links, ...(mayBeAlone ? [] : [some])];
-  }
-
-  #ownerConditions(owner: RecordType): readonly Filter[] | undefined {
-    const type = this.#model.types.get(owner.name);
-    return type && this.#isReadable(type) ? this.#visibleOf(owner) : undefined;
-  }
-
-  #evaluated(type: RecordType, { where, to, set, at }: Rule): Pick<Entry, 'where' | 'to' | 'set'> {
-    const whole = wholeOfData(type, this.#model);
-    const bound = (some: readonly JsonObject[]): readonly Filter[] =>
-      some.flatMap((one) => bindConditions(one, whole, this.#binding));
-    try {
-      const values = Object.entries(set).map(([name, value = null]) => {
-        return [name, boundValue(value, name, whole, this.#binding)] as const;
-      });
-      return { where: bound(where), to: to && bound(to), set: Object.fromEntries(values) };
-    } catch (error) {
-      if (!(error instanceof MissingClaim)) throw error;
-      this.#onMissing(error.message, at);
-      return { where: undefined, to: undefined, set: Object.fromEntries(Object.keys(set).map((name) => [name, null])) };
-    }
+    return { where: bound(where), to: to && bound(to), set: Object.fromEntries(values) };
+  } catch (error) {
+    if (!(error instanceof MissingClaim)) throw error;
+    binding.onMissing(error.message, at);
+    return { where: undefined, to: undefined, set: Object.fromEntries(Object.keys(set).map((name) => [name, null])) };
   }
 }

@@ -18,7 +18,7 @@ import {
 } from '../../model/rights.ts';
 import { type Column, columnsOf } from '../columns.ts';
 import type { Dialect, RecordStatement, Statement } from '../dialect.ts';
-import type { OnRow, Reader, RecordReader, Row, Values } from '../driver.ts';
+import type { Reader, RecordReader, Values } from '../driver.ts';
 import { createJoinedTables, sqlOf } from './conditions.ts';
 import { relationsIn } from './heaviness.ts';
 import { tablesOfPath } from './views.ts';
@@ -51,41 +51,22 @@ export function createVisible(dialect: Dialect) {
     /** Finds those of the given records that meet conditions of the role. Bound: JSON array of identifiers. */
     meeting,
     bind: (rights: Rights, statement: RecordStatement): Bound => boundTo(rights)(statement),
-    to: (rights: Rights, reader: Reader): RecordReader => new VisibleReader(boundTo(rights), reader),
+    to: (rights: Rights, reader: Reader): RecordReader => visibleReader(boundTo(rights), reader),
   };
 }
 
-class VisibleReader implements RecordReader {
-  readonly #bind: (statement: RecordStatement) => Bound;
-  readonly #reader: Reader;
-
-  constructor(bind: (statement: RecordStatement) => Bound, reader: Reader) {
-    this.#bind = bind;
-    this.#reader = reader;
-  }
-
-  all(asked: RecordStatement, given: Values, onRow?: OnRow<Row>) {
-    const { statement, values } = this.#bind(asked);
-    return this.#reader.all(statement, withBefore(values, given), onRow);
-  }
-
-  get(asked: RecordStatement, given: Values) {
-    const { statement, values } = this.#bind(asked);
-    return this.#reader.get(statement, withBefore(values, given));
-  }
-
-  value(asked: RecordStatement, given: Values) {
-    const { statement, values } = this.#bind(asked);
-    return this.#reader.value(statement, withBefore(values, given));
-  }
-
-  column(asked: RecordStatement, given: Values, onRow?: OnRow<SqlValue>) {
-    const { statement, values } = this.#bind(asked);
-    return this.#reader.column(statement, withBefore(values, given), onRow);
-  }
+function visibleReader(bind: (statement: RecordStatement) => Bound, reader: Reader): RecordReader {
+  const bound = (asked: RecordStatement, given: Values): [Statement, Values] => {
+    const { statement, values } = bind(asked);
+    return [statement, values.length === 0 ? given : [...values, ...given]];
+  };
+  return {
+    all: (asked, given, onRow) => reader.all(...bound(asked, given), onRow),
+    get: (asked, given) => reader.get(...bound(asked, given)),
+    value: (asked, given) => reader.value(...bound(asked, given)),
+    column: (asked, given, onRow) => reader.column(...bound(asked, given), onRow),
+  };
 }
-
-const withBefore = (before: Values, given: Values): Values => (before.length === 0 ? given : [...before, ...given]);
 
 /** The conditions of the role on the records of a type; undefined if it sees none. */
 export const conditionsOn = (rights: Rights, { name }: RecordType): readonly Filter[] | undefined =>
