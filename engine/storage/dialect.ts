@@ -76,12 +76,11 @@ export interface Dialect {
     }) => string;
     readonly read: (row: Row) => { readonly rows: number; readonly isCheap: boolean };
   };
-  /** A page, then a row with the total unless the page implies it; missing if two statements cost no more. */
-  readonly counted?: (
-    page: RecordStatement,
-    count: RecordStatement,
-    how: { readonly values: number; readonly isFirstPage: boolean },
-  ) => RecordStatement;
+  /**
+   * A page, then a row with the total unless the page implies it; missing if two statements cost no more. Bound: as the page and
+   * the count, and for a first page again its limit plus one, and its offset.
+   */
+  readonly counted?: (page: RecordStatement, count: RecordStatement, isFirstPage: boolean) => RecordStatement;
   /** Whether `exists` is planned as a join; else each row evaluates it, and `in`, evaluated once, costs less. */
   readonly plansSets: boolean;
   readonly limit: string;

@@ -418,6 +418,13 @@ test('403 comes before 412', async () => {
   expect((await send('branch', 'PATCH /api/orders/$theirs', { note: 'x' }, stale)).status).toBe(404);
   expect((await send('branch', 'PATCH /api/orders/$mine', { note: 'x' }, stale)).status).toBe(412);
   expect((await send('branch', 'DELETE /api/orders/$paid', undefined, stale)).status).toBe(403);
+  // These break conditions that only the end of the write can tell.
+  expect((await send('linker', 'PATCH /api/orders/$mine', { state: 'paid' }, stale)).status).toBe(403);
+  expect((await send('linker', 'PATCH /api/orders/$mine?dryRun=true', { state: 'paid' }, stale)).status).toBe(403);
+  expect((await send('linker', 'PATCH /api/orders/$mine', { note: 'x' }, stale)).status).toBe(412);
+  const order = { number: '$new', branch: $('north') };
+  expect((await send('hider', 'POST /api/orders', { ...order, state: 'closed' }, stale)).status).toBe(403);
+  expect((await send('hider', 'POST /api/orders', order, stale)).status).toBe(412);
 });
 
 test('conflicts do not name records of a type that is read under a condition', async () => {

@@ -15,10 +15,10 @@ export function numbered(sql: string): string {
   return sql.replace(/'(?:[^']|'')*'|"(?:[^"]|"")*"|\?/g, (piece) => (piece === '?' ? `$${(count += 1)}` : piece));
 }
 
-/** Reads a page and its total at once. The last values of a page are its limit plus one, and its offset. */
-const countedPage: NonNullable<Dialect['counted']> = (page, count, { values, isFirstPage }) => {
+/** Reads a page and its total at once. */
+const countedPage: NonNullable<Dialect['counted']> = (page, count, isFirstPage) => {
   const rows = '(select count(*) from page$)';
-  const unless = isFirstPage ? ` where ${rows} >= $${values - 1} or (${rows} = 0 and $${values} > 0)` : '';
+  const unless = isFirstPage ? ` where ${rows} >= ? or (${rows} = 0 and ?::bigint > 0)` : '';
   return {
     ...page,
     query:

@@ -100,11 +100,8 @@ class Clause {
       return table ? [`${quote(name)} as not materialized (${this.#visible(table, named, isOfData)})`] : [];
     });
     const [comma, rest] = query.startsWith('with ') ? [',', query.slice('with '.length)] : ['', query];
-    const count = this.#values.length;
-    // Numbered parameters follow those of the clause.
-    const numbered = rest.replaceAll(/ \$(\d+)\b/g, (_, number) => ` $${Number(number) + count}`);
     const bases = reads.map((name) => (name.endsWith(PARTS) ? name.slice(0, -PARTS.length) : name));
-    const sql = `with ${[...this.#whole(), ...shown].join(', ')}${comma} ${numbered}`;
+    const sql = `with ${[...this.#whole(), ...shown].join(', ')}${comma} ${rest}`;
     return { sql, reads: [...new Set([...bases, ...this.#data])], values: this.#values };
   }
 

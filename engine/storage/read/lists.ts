@@ -94,10 +94,7 @@ export function compileList(query: ListQuery, dialect: Dialect, most: ShownLimit
     page,
     /** The JSON, or LONG_MARK if it is long; missing if rows one by one cost no more. */
     brief: isBrief ? statement(brief) : undefined,
-    /** Page and total. Bound: as the page, and `filterValues`. */
-    counted:
-      orderValuesIn &&
-      dialect.counted?.(page, count, { values: where.values.length + 2, isFirstPage: cursor === undefined }),
+    counted: orderValuesIn && dialect.counted?.(page, count, cursor === undefined),
     /** `row`: of a page that is not brief. */
     orderValues: (text: string, row: Row | undefined): readonly JsonValue[] =>
       orderValuesIn?.(text) ?? paths.map(({ decode }, index) => decode(row?.[index + 1] ?? null)),

@@ -193,7 +193,8 @@ async function totalOf(
 async function readRows(reader: RecordReader, asked: BoundList, count: CountMode, caller: Caller) {
   const { list, query, values, filterValues } = asked;
   const { limit = 0, offset } = query;
-  const bound = [...values, limit + 1, offset];
+  const page = [limit + 1, offset];
+  const bound = [...values, ...page];
   const onText = charging(caller);
   if (list.brief && limit < MAX_UNCHARGED_ROWS) {
     const texts = (await reader.column(list.brief, bound)) as readonly string[];
@@ -204,7 +205,7 @@ async function readRows(reader: RecordReader, asked: BoundList, count: CountMode
   }
   const onRow = ([text = null]: Row): void => (text === null ? undefined : onText(text));
   const rows = await (list.counted && count === 'exact'
-    ? reader.all(list.counted, [...bound, ...filterValues], onRow)
+    ? reader.all(list.counted, [...bound, ...filterValues, ...(query.cursor ? [] : page)], onRow)
     : reader.all(list.page, bound, onRow));
   // The total follows the records, in a row without JSON.
   const texts = rows.flatMap(([text]) => (text === null ? [] : [text as string]));

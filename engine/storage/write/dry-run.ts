@@ -24,7 +24,7 @@ import {
   type RowId,
   type WritePlan,
 } from './plan.ts';
-import { added, type RecordSet, seenAmong, type WriteSession } from './session.ts';
+import { added, isIn, type RecordSet, seenAmong, type WriteSession } from './session.ts';
 import { rowsJson } from './tables.ts';
 
 /** `view`: undefined if the answer shows no records. */
@@ -55,6 +55,7 @@ export function effectsOf(
   { rights, tables }: Pick<WriteSession, 'rights' | 'tables'>,
   plan: WritePlan,
   created: readonly Identifier[],
+  isSeen: IsSeen = () => true,
 ): readonly WriteEffect[] {
   type Effect = Affected & { readonly kind: EffectKind; readonly ids: Set<Identifier>; readonly keys: Set<string> };
   const effects = new Map<string, Effect>();
@@ -65,7 +66,11 @@ export function effectsOf(
     for (const row of rows) effect.ids.add(numberOf(row, created));
     return effect;
   };
-  const seen = plan.rows.filter(({ isHidden }) => !isHidden);
+  const seen = plan.rows.flatMap((change): readonly RowChange[] => {
+    if (change.isHidden) return [];
+    const { kind, type, rows } = change;
+    return [kind === 'delete' ? change : { ...change, rows: rows.filter((row) => isSeen(type, row)) }];
+  });
   for (const { kind, type, rows, set, before } of seen)
     if (kind === 'delete') note('deleted', { type }, rows);
     else if (kind === 'insert') note('created', { type }, rows);
@@ -79,7 +84,8 @@ export function effectsOf(
       const { field, reference, folds } = columnOf.get(name) ?? {};
       const old = before[position.get(name) ?? -1] ?? null;
       const now = boundTo(value, created);
-      if (now === old || folds) continue;
+      const named = field?.name ?? reference?.relation?.name;
+      if (now === old || folds || (named !== undefined && !shows(rights, type, named))) continue;
       if (reference)
         note(now === null ? 'unlinked' : 'linked', { type, relation: relationOf(rights, reference) }, rows);
       else if (field?.generated === undefined) {
@@ -90,7 +96,7 @@ export function effectsOf(
   }
   // A pair links both of its records.
   for (const { kind, table, left, right, isHidden } of plan.pairs) {
-    if (isHidden) continue;
+    if (isHidden || (kind !== 'lost' && !(isSeen(table.left.type, left) && isSeen(table.right.type, right)))) continue;
     const effect = kind === 'add' ? 'linked' : 'unlinked';
     note(effect, otherSide(rights, table, table.left.column), [right]);
     note(effect, otherSide(rights, table, table.right.column), [left]);
@@ -109,54 +115,24 @@ export function effectsOf(
   });
 }
 
-/** The plan of a write that was made, without what the role does not see. Its cascade is marked already. */
-export async function seenPart(
+type IsSeen = (type: RecordType, row: RowId) => boolean;
+
+/** What the role sees of the records of a write that was made. Those of its cascade are marked already. */
+export async function seenIn(
   session: WriteSession,
-  plan: WritePlan,
+  { rows, pairs }: WritePlan,
   created: readonly Identifier[],
-): Promise<WritePlan> {
-  const parts = async (type: RecordType, rows: readonly RowId[]): Promise<ReadonlySet<Identifier>> =>
-    new Set(
-      await seenAmong(
-        session,
-        type,
-        rows.map((row) => numberOf(row, created)),
-      ),
-    );
-  const seen = new Map<string, ReadonlySet<Identifier>>();
-  const written = plan.rows.filter(({ kind }) => kind !== 'delete');
-  const sides = plan.pairs.flatMap(({ table, left, right, kind }) =>
-    kind === 'lost'
-      ? []
-      : [
-          { type: table.left.type, rows: [left] },
-          { type: table.right.type, rows: [right] },
-        ],
-  );
-  for (const [table, some] of Map.groupBy([...written, ...sides], ({ type }) => type.table)) {
-    const [first] = some;
-    const rows = some.flatMap((one) => one.rows);
-    if (first) seen.set(table, await parts(first.type, rows));
+): Promise<IsSeen> {
+  const sides = pairs.flatMap(({ table, left, right }) => [
+    { type: table.left.type, rows: [left] },
+    { type: table.right.type, rows: [right] },
+  ]);
+  const seen: RecordSet = new Map();
+  for (const [type, some] of Map.groupBy([...rows, ...sides], (one) => one.type)) {
+    const identifiers = some.flatMap((one) => one.rows.map((row) => numberOf(row, created)));
+    added(seen, type, await seenAmong(session, type, identifiers));
   }
-  const isSeen = ({ table }: RecordType, row: RowId): boolean => seen.get(table)?.has(numberOf(row, created)) === true;
-  const isNamed = (type: RecordType, column: string): boolean => {
-    const { field, reference } = session.tables.of(type).columnOf.get(column) ?? {};
-    const name = field?.name ?? reference?.relation?.name;
-    return name === undefined || shows(session.rights, type, name);
-  };
-  return {
-    ...plan,
-    rows: plan.rows.map((change) => {
-      const { kind, type, rows, set } = change;
-      if (kind === 'delete') return change;
-      const named = new Map([...set].filter(([column]) => isNamed(type, column)));
-      return { ...change, rows: rows.filter((row) => isSeen(type, row)), set: named };
-    }),
-    pairs: plan.pairs.filter(
-      ({ kind, table, left, right }) =>
-        kind === 'lost' || (isSeen(table.left.type, left) && isSeen(table.right.type, right)),
-    ),
-  };
+  return (type, row) => isIn(seen, type, numberOf(row, created));
 }
 
 /** Updates of rows that were read, one for each row: a link may be cut before it changes, and a unique value freed. */

@@ -3,7 +3,7 @@ import { NO_CLIENT } from '../../edge/caller.ts';
 import type { Identifier } from '../../model/identifier.ts';
 import { type Model, namesByValues, relationsIn, type UniqueMembers } from '../../model/model.ts';
 import { ALL_RIGHTS, entryOf } from '../../model/rights.ts';
-import { throwTogether } from '../../problem.ts';
+import { Problem, throwTogether } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { type Clock, createStamp } from '../columns.ts';
 import { type Driver, Overtaken, type Writer } from '../driver.ts';
@@ -12,7 +12,7 @@ import type * as stored from '../store.ts';
 import { allowBody } from './allowed.ts';
 import { apply, isViolation, located, RefusedRow } from './apply.ts';
 import { deleteFound, deleteOne } from './delete.ts';
-import { dryRunOf, effectsOf, seenPart } from './dry-run.ts';
+import { dryRunOf, effectsOf, seenIn } from './dry-run.ts';
 import { lockNamed, shownTo } from './locks.ts';
 import { withLinked } from './links.ts';
 import { createOnce, forgetKeys } from './once.ts';
@@ -243,17 +243,29 @@ async function writeRecords(transaction: Transaction, asked: RecordsRequest): Pr
   await request.locked?.();
   const roots = await resolveBody(session, type);
   const allowed = await allowBody(session);
-  request.precondition?.();
-  if (view && expected.length > 0) {
+  const met = async (): Promise<void> => {
+    request.precondition?.();
+    if (!view || expected.length === 0) return;
     const bodies = await reads.records(writer, view, tagged, caller);
     throwTogether(bodies.map((body, index) => () => expected[index]?.precondition(body)));
-    if (!isLocked) throw new Overtaken();
-  }
-  const plan = await planWrite(session, allowed, roots);
+  };
+  const unmet = await met().then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+  // What a role may not do comes first, and some of it only the end of the write can tell.
+  if (unmet !== undefined && allowed.expected.length === 0) throw unmet;
+  if (unmet === undefined && expected.length > 0 && view && !isLocked) throw new Overtaken();
+  const plan = await planWrite(session, allowed, roots).catch((error: unknown) => {
+    throw unmet ?? error;
+  });
   if (dryRun && !rights.checked)
     return dryRunOf(session, plan, unread ? undefined : view, reads, transaction.driver.dialect);
   if (isSearched && tables.checkNow) await writer.run(tables.checkNow, []);
-  const created = await apply(session, plan);
+  const created = await apply(session, plan).catch((error: unknown) => {
+    throw unmet === undefined || (error instanceof Problem && error.code === 'forbidden') ? error : unmet;
+  });
+  if (unmet !== undefined) throw unmet;
   const identifiers = plan.roots.map((row) => numberOf(row, created));
   const seen = rights.tables && view ? await reads.meeting(writer, rights, type, readable, identifiers) : undefined;
   const shown = seen ? identifiers.filter((identifier) => seen.has(identifier)) : identifiers;
@@ -262,6 +274,6 @@ async function writeRecords(transaction: Transaction, asked: RecordsRequest): Pr
   const records = identifiers.map((identifier) => ({ identifier, body: bodyOf.get(identifier) ?? '' }));
   return {
     records,
-    ...(dryRun ? { effects: effectsOf(session, await seenPart(session, plan, created), created) } : {}),
+    ...(dryRun ? { effects: effectsOf(session, plan, created, await seenIn(session, plan, created)) } : {}),
   };
 }
