@@ -5,7 +5,8 @@ import type { Role, Roles } from './access/roles.ts';
 import { createBinder, type OnMissing } from './access/rules.ts';
 import { dialectRoutes } from './http/dialects/dialect.ts';
 import type { Service } from './http/exchange.ts';
-import { API_ROOT, BINDINGS, createRoutes, type RoutesByRoot } from './http/routes.ts';
+import { CHANGES, CHANGES_TYPES, type Changes } from './http/changes.ts';
+import { API_ROOT, BINDINGS, createRoutes, meOffer, type RoutesByRoot } from './http/routes.ts';
 import { createCache, memoized } from './memo.ts';
 import type { Model, RecordType } from './model/model.ts';
 import { ALL_RIGHTS, type Granted, type Rights, rightsOf, seenModel } from './model/rights.ts';
@@ -40,6 +41,7 @@ export interface ServiceParts extends Pick<Service, 'store'> {
   readonly access: Access | undefined;
   readonly roles: Roles;
   readonly onMissing: OnMissing;
+  readonly changes: Changes;
   readonly validatorsFor: (model: Model) => (type: RecordType) => Service['validators'];
   readonly settings: Omit<Settings, 'host' | 'port' | 'workers' | 'shutdownTimeout'>;
 }
@@ -58,7 +60,8 @@ const offered = ({ types }: Model): Readonly<Record<string, readonly string[]>> 
 
 /** The clients of the model that is served at the time. After `close`, `current` throws a Problem. */
 export function createClients(served: { readonly model: Model }, parts: ServiceParts) {
-  const clientsOf = memoized((model: Model) => clientsOfModel(model, parts));
+  const isServed = (model: Model): boolean => model === served.model;
+  const clientsOf = memoized((model: Model) => clientsOfModel(model, parts, isServed));
   let isClosed = false;
   const current = (): Clients => {
     if (isClosed) throw unavailable('stopping');
@@ -71,12 +74,13 @@ export function createClients(served: { readonly model: Model }, parts: ServiceP
   };
 }
 
-function clientsOfModel(model: Model, parts: ServiceParts): Clients {
-  const { access, validatorsFor, settings, store, roles, onMissing } = parts;
+function clientsOfModel(model: Model, parts: ServiceParts, isServed: (model: Model) => boolean): Clients {
+  const { access, validatorsFor, settings, store, roles, onMissing, changes } = parts;
   const validatorsOf = validatorsFor(model);
   const models = createCache<Model>(MOST_KEPT);
   const queriesOf = createQueryResolver(settings);
   const types = new Map([...model.types.values()].map((type) => [type.path, type]));
+  const isRecorded = [...types.values()].some(({ history }) => history);
   const clientWith = (
     rights: Rights,
     tokenName: string | null,
@@ -107,7 +111,15 @@ function clientsOfModel(model: Model, parts: ServiceParts): Clients {
       const history = [...seen().types.values()].flatMap((type) => (type.history ? type.name : []));
       return JSON.stringify({ name: tokenName, role, types: offered(seen()), history });
     };
-    return {
+    const isCurrent = async (request: IncomingMessage): Promise<boolean> =>
+      isServed(model) && (access === undefined || hasStill(request, access, client));
+    const own = {
+      $me: meOffer(about),
+      ...(isRecorded
+        ? { [CHANGES]: { mediaTypes: CHANGES_TYPES, serve: changes.serverOf({ model, rights, identity, isCurrent }) } }
+        : {}),
+    };
+    const client: Client = {
       rights,
       tokenName,
       role,
@@ -115,11 +127,22 @@ function clientsOfModel(model: Model, parts: ServiceParts): Clients {
       seen,
       serviceOf,
       routes: [
-        createRoutes(API_ROOT, types, rights, serviceOf, BINDINGS, about),
+        createRoutes(API_ROOT, types, rights, serviceOf, BINDINGS, own),
         ...settings.dialects.map((name) => dialectRoutes(name, types, rights, serviceOf, queriesOf)),
       ],
     };
+    return client;
   };
+  /** Whether the credentials give the client that they gave. */
+  async function hasStill(request: IncomingMessage, known: Access, { rights, tokenName }: Client): Promise<boolean> {
+    try {
+      const now = identified(await known.renewed(request));
+      return now.rights.key === rights.key && now.tokenName === tokenName;
+    } catch (error) {
+      if (error instanceof Problem) return false;
+      throw error;
+    }
+  }
   const granted = memoized((given: Granted, name: string) => clientWith(rightsOf(model, given), name));
   const unrestricted = clientWith(ALL_RIGHTS, null);
   const binderOf = memoized((role: Role) => createBinder(role, model, onMissing));

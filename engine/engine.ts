@@ -9,6 +9,7 @@ import { Budget, createSlowReaders } from './edge/budget.ts';
 import { checkSchema } from './validation/check-schema.ts';
 import { formatDiagnostics } from './descriptor/report.ts';
 import type { Diagnostic } from './diagnostic.ts';
+import { createChanges } from './http/changes.ts';
 import { contentReader, type ReadContent } from './http/request.ts';
 import { createObservers } from './http/observers.ts';
 import { createHandler, type Handler, type HandlerOptions, type HostSteps } from './http/handler.ts';
@@ -25,6 +26,7 @@ import type { PreparedTables } from './storage/migrate/apply.ts';
 import { UNUSED_NAMES } from './storage/migrate/assess.ts';
 import { openStorage } from './storage/open.ts';
 import type { Clock } from './storage/columns.ts';
+import type { Feed } from './storage/log/feed.ts';
 import type { ModelNumbers } from './storage/store.ts';
 import { createValidators } from './validation/compile.ts';
 
@@ -40,6 +42,7 @@ export interface Engine {
   readonly warnings: readonly Diagnostic[];
   readonly metrics: Metrics | undefined;
   readonly budget: Budget;
+  readonly feed: Feed;
   readonly isDraining: () => boolean;
   ready(): Promise<ModelNumbers>;
   /** Closes each connection after its next response. */
@@ -82,18 +85,23 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
     onWait: metrics?.wait,
   };
   const opening = openStorage(schema.model, settings.databaseUrl, settings, observers);
-  const { store, prepared } = await opening.catch((error: unknown) => {
+  const { store, feed, prepared } = await opening.catch((error: unknown) => {
     access?.close();
     throw error;
   });
   reportTables(log, prepared);
   // After a failure, the next run tries again.
-  const forgetKeys = () => void store.forgetKeys(settings.idempotencyHours).catch(() => undefined);
-  const forgetting = setInterval(forgetKeys, MINUTE).unref();
+  const forget = (): void => {
+    void store.forgetKeys(settings.idempotencyHours).catch(() => undefined);
+    void feed.forget(settings.historyDays).catch(() => undefined);
+  };
+  const forgetting = setInterval(forget, MINUTE).unref();
   const readContent = contentReader(settings, budget);
   const validatorsFor = (model: Model) => (model === schema.model ? schema.validatorsOf : createValidators(model));
+  const changes = createChanges(feed);
   const clients = createClients(served, {
     access,
+    changes,
     roles,
     onMissing: (claim, at) => log.warn({ claim, at }, 'a claim that this rule needs is missing or has no such value'),
     validatorsFor,
@@ -133,8 +141,14 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
     budget,
     ready,
     warnings: diagnostics,
+    drain: () => {
+      http.drain();
+      changes.drain();
+    },
+    feed,
     close: async () => {
       clients.close();
+      feed.close();
       clearInterval(forgetting);
       access?.close();
       await store.close();

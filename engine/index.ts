@@ -2,7 +2,7 @@
 import { isGuarded, ofHost } from './access/access.ts';
 import type { Client } from './clients.ts';
 import { settingsOf } from './embed/options.ts';
-import { collectionOf, inProcessCalls } from './embed/calls.ts';
+import { collectionOf, follow, inProcessCalls } from './embed/calls.ts';
 import type { EngineOptions, MountableHandler, RecordEngine } from './embed/types.ts';
 import { startEngine } from './engine.ts';
 import { lazy } from './memo.ts';
@@ -51,6 +51,7 @@ export async function createEngine(options: EngineOptions = {}): Promise<RecordE
       const client = (): Client => engine.clients().identified(identity);
       return { records: (type) => collectionOf((name, call) => inProcess.call(type, name, call, client)) };
     },
+    changes: (given) => follow(engine.feed, () => engine.clients().unrestricted, given),
     ready: async () => void (await engine.ready()),
     drain: () => engine.drain(),
     close: lazy(async () => {

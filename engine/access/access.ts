@@ -42,6 +42,8 @@ export interface Access {
   ready(request: IncomingMessage): Promise<void> | undefined;
   /** Throws `unauthorized`. */
   identityOf(request: IncomingMessage): Identity;
+  /** Asks anew: during a long response, credentials may be revoked or expire. Throws `unauthorized`. */
+  renewed(request: IncomingMessage): Promise<Identity>;
   /** undefined without valid credentials. */
   nameOf(request: IncomingMessage): string | undefined;
   close(): void;
@@ -107,10 +109,11 @@ export function openAccess(
     known.set(request, found);
     return found;
   };
-  const identifyBy = async (request: IncomingMessage): Promise<void> => {
+  const askAnew = async (request: IncomingMessage): Promise<Identity | Problem> => {
     const given = await identify?.(request);
-    known.set(request, given === undefined ? await ofCredentials(request) : ofHost(given));
+    return given === undefined ? ofCredentials(request) : ofHost(given);
   };
+  const identifyBy = async (request: IncomingMessage): Promise<void> => void known.set(request, await askAnew(request));
   return {
     ready: (request) => {
       if (known.has(request)) return undefined;
@@ -122,6 +125,11 @@ export function openAccess(
     },
     identityOf: (request) => {
       const identity = resultOf(request);
+      if (identity instanceof Problem) throw identity;
+      return identity;
+    },
+    renewed: async (request) => {
+      const identity = await askAnew(request);
       if (identity instanceof Problem) throw identity;
       return identity;
     },

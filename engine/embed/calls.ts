@@ -4,8 +4,10 @@ import { COUNT_MODES } from '../descriptor/descriptor.ts';
 import type { Budget } from '../edge/budget.ts';
 import { type Caller, CallerGone, NO_CLIENT, type Position } from '../edge/caller.ts';
 import { writeAnswer } from '../http/answer.ts';
+import { createSelection } from '../http/changes.ts';
 import { BudgetCaller } from '../http/request.ts';
 import { kindOf, textFault } from '../json/json.ts';
+import { memoized } from '../memo.ts';
 import type { Identifier } from '../model/identifier.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { ALL_RIGHTS, can, hiddenRequirement, knows } from '../model/rights.ts';
@@ -20,7 +22,9 @@ import { faultyRequest, Problem } from '../problem.ts';
 import { operatorsByName } from '../query/operators.ts';
 import { inUrl, type Parameter, type Parameters, type WriteCondition } from '../query/parameters.ts';
 import { DRY_RUN } from '../query/resolve.ts';
-import type { CreateOptions, ListOptions, SummaryOptions, UpdateOptions } from './types.ts';
+import { entryJson, type EntryReader } from '../storage/log/entries.ts';
+import { cursorOf, type Feed } from '../storage/log/feed.ts';
+import type { Change, ChangesOptions, CreateOptions, ListOptions, SummaryOptions, UpdateOptions } from './types.ts';
 import type { DryRun, FilterValue, Order, RecordCollection, RecordGroup, Where } from './types.ts';
 
 const VIEW = ['fields', 'include', 'variant', 'signal'];
@@ -97,6 +101,32 @@ export function inProcessCalls(budget: Budget, served: () => Client) {
       await Promise.all(running);
     },
   };
+}
+
+/** In process, every client may follow everything. */
+export async function* follow(
+  feed: Feed,
+  served: () => Client,
+  options: ChangesOptions = {},
+): AsyncGenerator<Change, void> {
+  refuseUnknown(options, ['after', 'types', 'values', 'signal']);
+  const { after, types, values = false, signal } = options;
+  const selectionOf = memoized((model: Model) => createSelection(model, ALL_RIGHTS));
+  const reader = (): EntryReader => selectionOf(served().model)(types === undefined ? undefined : [types].flat());
+  const place = await feed.placeOf(after);
+  const stop = new AbortController();
+  signal?.addEventListener('abort', feed.wake, { signal: stop.signal });
+  try {
+    const isOver = (): boolean => signal?.aborted === true;
+    for await (const { log, entries } of feed.follow(place, { reader, isOver }))
+      for (const entry of entries) {
+        signal?.throwIfAborted();
+        yield JSON.parse(entryJson(entry, cursorOf(log, entry.position), { keys: true, values })) as Change;
+      }
+    signal?.throwIfAborted();
+  } finally {
+    stop.abort();
+  }
 }
 
 /** Throws Problems. If the tables have changed meanwhile, retries with a new `served()`. */
@@ -248,6 +278,8 @@ const EXPECTED: Readonly<Record<string, readonly [expected: string, fits: (value
   limit: COUNT,
   offset: COUNT,
   ifMatch: ['a tag; tagOf has those of records that get, create and update returned, not of lists and copies', isText],
+  types: NAMES,
+  values: ['true or false', (value) => typeof value === 'boolean'],
   signal: ['an AbortSignal', (value) => Object.prototype.toString.call(value) === '[object AbortSignal]'],
 };
 

@@ -45,6 +45,8 @@ export interface EngineOptions {
   readonly statementTimeout?: number | undefined;
   /** Hours to keep the idempotency key of a create. Default: 24. */
   readonly idempotencyHours?: number | undefined;
+  /** Days to keep the entries of histories. Default: 400. */
+  readonly historyDays?: number | undefined;
   /** Total bytes for bodies, pages and unsent responses. Default: `auto`, from the heap and the machine. */
   readonly memoryLimit?: number | 'auto' | undefined;
   /** Lowest level to log, as JSON lines on standard error. Default: `info`. */
@@ -83,6 +85,11 @@ export interface RecordEngine {
   records<R extends object = JsonObject>(type: string): RecordCollection<R>;
   /** The records of a type, in process, with the rights of a role. */
   as(identity: GivenIdentity): { records<R extends object = JsonObject>(type: string): RecordCollection<R> };
+  /**
+   * The changes of records with a history, oldest first, and new ones as they come, until the engine closes. Throws a
+   * Problem; with the code `cursor-expired`, changes are missing.
+   */
+  changes(options?: ChangesOptions): AsyncGenerator<Change, void>;
   /** Rejects with a Problem if the database does not respond. */
   ready(): Promise<void>;
   /** Makes each response close its connection: call it before the server closes. */
@@ -180,6 +187,36 @@ export interface ListOptions extends ViewOptions {
   /** `previous` of the next page. */
   readonly before?: string;
   readonly count?: 'exact' | 'estimated' | 'none';
+}
+
+export interface ChangesOptions {
+  /** The `cursor` of the last change; `'now'` for those to come. Default: from the oldest that is kept. */
+  readonly after?: string;
+  /** Default: all types with a history. */
+  readonly types?: string | readonly string[];
+  /** Whether changes have `old` and `new`. Default: false. */
+  readonly values?: boolean;
+  /** Stops the iteration, which throws the signal's reason. */
+  readonly signal?: AbortSignal;
+}
+
+/** As an entry of `GET /api/$changes`. */
+export interface Change {
+  readonly cursor: string;
+  readonly at: string;
+  readonly by: string | null;
+  readonly request: string | null;
+  readonly type: string;
+  readonly identifier: number | string;
+  readonly operation: 'create' | 'update' | 'delete' | 'link' | 'unlink';
+  readonly relation?: string;
+  readonly related?: number | string;
+  /** What an update changed. */
+  readonly keys?: readonly string[];
+  readonly old?: JsonObject;
+  readonly new?: JsonObject;
+  /** Fields whose values are never recorded. */
+  readonly unrecorded?: readonly string[];
 }
 
 /** Filters apply to records; order, limit and offset to groups. */

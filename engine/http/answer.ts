@@ -16,7 +16,7 @@ import {
   type Preconditions,
   type WriteResult,
 } from '../operations/operation.ts';
-import { JSON_TYPE } from '../operations/table.ts';
+import { EVENTS_TYPE, JSON_TYPE } from '../operations/table.ts';
 import { answerTooLong, MAX_ERRORS, Problem, type ProblemCode, problemKinds, shortenedPath } from '../problem.ts';
 import type { WriteEffect } from '../storage/store.ts';
 import { MissingObject } from '../storage/unavailable.ts';
@@ -205,7 +205,7 @@ const EXPOSE: HeaderMap = {
 const PREFLIGHT: HeaderMap = {
   'Access-Control-Allow-Methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
   'Access-Control-Allow-Headers':
-    'Content-Type, Authorization, If-Match, If-None-Match, Idempotency-Key, Prefer, Range, X-Request-Id, X-Position, MCP-Protocol-Version, Mcp-Method, Mcp-Name, traceparent, tracestate, baggage',
+    'Content-Type, Authorization, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, Prefer, Range, X-Request-Id, X-Position, MCP-Protocol-Version, Mcp-Method, Mcp-Name, traceparent, tracestate, baggage',
   'Access-Control-Max-Age': '7200',
 };
 
@@ -249,7 +249,7 @@ export async function send(
   const head: Record<string, string | number> = { ...headOf(request, response), ...headers };
   drainBody(request);
   try {
-    const coding = codingOf(request, body);
+    const coding = codingOf(request, body, headers);
     const coded = body === undefined || Buffer.isBuffer(body) || coding === undefined ? body : compressed(body, coding);
     const content = typeof body === 'string' && isStreamed(coded) ? await buffer(coded) : coded;
     if (isOver(response)) return discard(body);
@@ -316,7 +316,9 @@ const BROTLI = { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_LG
 
 const MIN_COMPRESSED = 2048;
 
-function codingOf({ headers }: IncomingMessage, body: Answer['body']): Coding | undefined {
+function codingOf({ headers }: IncomingMessage, body: Answer['body'], answered: HeaderMap): Coding | undefined {
+  // A compressor collects what comes bit by bit.
+  if (answered['Content-Type'] === EVENTS_TYPE) return undefined;
   if (body === undefined || Buffer.isBuffer(body) || (typeof body === 'string' && body.length < MIN_COMPRESSED))
     return undefined;
   return acceptedCoding(String(headers['accept-encoding'] ?? ''));

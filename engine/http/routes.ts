@@ -122,8 +122,8 @@ export interface Routes {
   readonly root: string;
   get(path: string): TypeRoutes | undefined;
   paths(): readonly string[];
-  /** `GET $me`: the client's name, its role and its operations by type. */
-  readonly me: Route | undefined;
+  /** Paths that begin with `$`. */
+  readonly own: ReadonlyMap<string, Route>;
 }
 
 /** `/api/` comes first: unknown paths get suggestions from it. */
@@ -140,7 +140,7 @@ export function createRoutes(
   rights: Rights,
   serviceOf: (type: RecordType) => Service,
   bindings: readonly Binding[],
-  about?: () => string,
+  own: Readonly<Record<string, OwnOffer>> = {},
 ): Routes {
   const made = new Map<string, TypeRoutes>();
   const isServed = (type: RecordType): boolean => type.operations.size > 0 && knows(rights, type.name);
@@ -161,7 +161,7 @@ export function createRoutes(
       return routes;
     },
     paths: () => [...types.values()].filter(isServed).map(({ path }) => path),
-    me: about && routeTo(about),
+    own: new Map(Object.entries(own).map(([name, offer]) => [name, routeTo(name, offer)])),
   };
 }
 
@@ -192,14 +192,20 @@ function routeOf(service: Service, bindings: readonly Binding[], path: Operation
   return { offers, withheld, unsuited, allow, options };
 }
 
-const ME = '$me';
+/** What is read at a path of its own, such as `/api/$me`. */
+export type OwnOffer = Pick<Offer, 'serve' | 'mediaTypes'>;
 
-function routeTo(about: () => string): Route {
-  const serve: ServeOperation = ({ request }) => {
+/** `about`: the client's name, its role and its operations by type. */
+export const meOffer = (about: () => string): OwnOffer => ({
+  mediaTypes: [table.JSON_TYPE],
+  serve: ({ request }) => {
     const json = about();
     return readAnswer(requests.preconditionsOf(request), json, entityTag(json));
-  };
-  const offer: Offer = { serve, label: { type: ME, operation: 'get' }, mediaTypes: [table.JSON_TYPE] };
+  },
+});
+
+function routeTo(name: string, own: OwnOffer): Route {
+  const offer: Offer = { ...own, label: { type: name, operation: 'get' } };
   const allow = 'GET, HEAD, OPTIONS';
   return {
     offers: new Map([
@@ -222,7 +228,8 @@ export function findRoute(all: RoutesByRoot, target: Target): { readonly route: 
   const routes = all.find(({ root }) => isBelow(path, root)) ?? all[0];
   const { root } = routes;
   if (!path.startsWith(root)) throw pathProblem(target, knownPaths(target, routes));
-  if (routes.me && path === root + ME) return { route: routes.me, identifier: '' };
+  const own = routes.own.get(path.slice(root.length));
+  if (own) return { route: own, identifier: '' };
   const slash = path.indexOf('/', root.length);
   const routesOfType = routes.get(unescaped(path.slice(root.length, slash < 0 ? undefined : slash)));
   if (routesOfType !== undefined && slash < 0) return { route: routesOfType.collection, identifier: '' };

@@ -6,6 +6,7 @@ import type { ProblemCode } from '../problem.ts';
 
 export const JSON_TYPE = 'application/json';
 export const NDJSON_TYPE = 'application/x-ndjson';
+export const EVENTS_TYPE = 'text/event-stream';
 export const CSV_TYPE = 'text/csv';
 /** The first line names the columns (RFC 4180, 3). */
 export const CSV_CONTENT = `${CSV_TYPE}; charset=utf-8; header=present`;

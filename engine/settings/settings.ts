@@ -109,6 +109,7 @@ export const settingsTable = {
   ),
   mcp: setting('MCP', 'on', onOrOff()),
   idempotencyHours: setting('IDEMPOTENCY_HOURS', '24', wholeNumber(1, 8760)),
+  historyDays: setting('HISTORY_DAYS', '400', wholeNumber(1, 36_500)),
   logLevel: setting('LOG_LEVEL', 'info', {
     expected: `one of ${LOG_LEVELS.join(', ')}`,
     parse: (text) => LOG_LEVELS.find((level) => level === text),

@@ -35,6 +35,8 @@ export interface Database extends Driver {
 export type OnStatement = (sql: string, milliseconds: number) => void;
 
 export interface DatabaseObserver extends SchemaObserver {
+  /** Called after each write, also one that failed or was a dry run. */
+  readonly onWrite?: (() => void) | undefined;
   readonly onWait?: OnWait | undefined;
   readonly onStatement?: OnStatement | undefined;
   readonly log?: Log | undefined;
@@ -60,6 +62,7 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
       return await during(ask, kind === 'write' ? 'write' : 'read', hasWritten);
     } finally {
       leave();
+      if (kind === 'write') observer.onWrite?.();
     }
   };
   const observed = createObserved(observer.onStatement, guard.require);

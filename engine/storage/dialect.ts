@@ -154,6 +154,13 @@ export type LogTrigger = Readonly<Record<'insert' | 'update' | 'delete', readonl
 interface LogDialect {
   /** The type of the entries' numbers, none of which is given twice. */
   readonly position: string;
+  /** The last of these numbers that was given. */
+  readonly last: string;
+  /**
+   * Of the transaction that holds up readers most: a JSON array of the position that it has not gone beyond, its process and
+   * the name of its program; null if there is none. It is read after a column `last`.
+   */
+  readonly held: string;
   /** Whether records would show different values. */
   readonly differ: (one: string, other: string) => string;
   /** A random number for a log that begins anew. */

@@ -15,6 +15,7 @@ import { createReads, type Reads } from './read/reads.ts';
 import { refuseUnusableFile } from './sqlite/backup.ts';
 import { sqliteDialect } from './sqlite/dialect.ts';
 import { openSqlite } from './sqlite/driver.ts';
+import { createFeed, type Feed } from './log/feed.ts';
 import type { Store } from './store.ts';
 import { createWrites, type WriteOptions } from './write/writes.ts';
 
@@ -33,7 +34,7 @@ export async function openStorage(
   url: string,
   options: StorageOptions = UNLIMITED,
   observer: DatabaseObserver = {},
-): Promise<{ readonly store: Store; readonly prepared: PreparedTables }> {
+): Promise<{ readonly store: Store; readonly feed: Feed; readonly prepared: PreparedTables }> {
   const { readUrl = '', writeRows, clock, waits, migrate } = options;
   const { log } = observer;
   const database = databaseAt(url);
@@ -44,12 +45,15 @@ export async function openStorage(
       'There is no database yet, and this start must not create its tables (--no-migrate, or MIGRATE=off): "records apply" does. Nothing was changed.',
     );
   const open = (): Awaitable<Driver> => database.open({ ...options, positions: readUrl !== '', serves: waits });
-  const driver = createDatabase(await (waits ? insisting(open, url, log) : open()), observer);
+  let feed: Feed | undefined;
+  const onWrite = (): void => feed?.hear();
+  const driver = createDatabase(await (waits ? insisting(open, url, log) : open()), { ...observer, onWrite });
   try {
     const prepared = await driver.exclusively(() => prepare(model, driver, { migrate, clock }));
     const { mapped, history } = prepared;
     await driver.watch(mapped);
     const reads = createReads(driver);
+    feed = createFeed(driver, log);
     const replicas = readUrl === '' ? [] : ((await databaseAt(readUrl).replicas?.(options, driver)) ?? []);
     const { answers, drivers } = createReplicaReads(reads, replicas, mapped, observer);
     const { get, page, stream, summary } = readUrl === '' ? reads : answers;
@@ -72,7 +76,7 @@ export async function openStorage(
         await Promise.all([driver, ...drivers].map((one) => one.close()));
       },
     };
-    return { prepared, store };
+    return { prepared, store, feed };
   } catch (error) {
     await driver.close();
     throw error;

@@ -36,6 +36,7 @@ const OTHER: Required<{ [K in Exclude<keyof Settings, OfServer> & keyof EngineOp
   bodyLimit: 1000,
   statementTimeout: 0.5,
   idempotencyHours: 3,
+  historyDays: 30,
   memoryLimit: 2 ** 25,
   logLevel: 'silent',
   accessLog: true,

@@ -1,7 +1,23 @@
-/** Positions in the log of changes, and what follows one. */
+/**
+ * Follows the log of changes: pages of entries after a position, and new ones as they come. All streams of an instance share
+ * one poll of the position up to which every entry is there, and those at the same place share their pages.
+ */
+import { setInterval } from 'node:timers';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
+import type { Log } from '../../log.ts';
+import { memoized } from '../../memo.ts';
 import { faultyRequest, Problem } from '../../problem.ts';
+import type { Statement } from '../dialect.ts';
+import type { Driver, Row } from '../driver.ts';
+import { type Entry, ENTRY_COLUMNS, type EntryReader } from './entries.ts';
+import { CONTEXT_TABLE, LOG_TABLE } from './recording.ts';
 
-/** Names a position in one log: after another backup is restored, its positions may be given twice. `log`: its number. */
+/** A position in a log, which has a number: after another backup is restored, its positions are given again. */
+export interface Place {
+  readonly log: string;
+  readonly position: number;
+}
+
 export const cursorOf = (log: string, position: number): string => `${log}-${position}`;
 
 const CURSOR = /^(\d{1,19})-(0|[1-9]\d{0,15})$/;
@@ -15,8 +31,304 @@ export function positionIn(cursor: string, log: string, parameter = 'after'): nu
   return Number(position);
 }
 
-export const cursorExpired = (why: string): Problem =>
+const cursorExpired = (why: string): Problem =>
   new Problem(
     'cursor-expired',
     `The cursor cannot be followed: ${why}. Take "next" of after=now, read the lists again, and go on from there`,
   );
+
+export interface ChangePage {
+  readonly log: string;
+  readonly entries: readonly Entry[];
+  /** After the last entry, or the last one that the client does not see. */
+  readonly next: Place;
+  /** Of the rows as they were read. */
+  readonly chars: number;
+}
+
+export interface Following {
+  /** Asked before each page: types may be renamed meanwhile. */
+  readonly reader: () => EntryReader;
+  /** Asked whenever there may be news, several times a second. */
+  readonly isOver: () => boolean | Promise<boolean>;
+}
+
+export interface Feed {
+  /** Where a cursor leads; undefined: before the oldest entry that is kept, `now`: behind the last one. */
+  placeOf(after: string | undefined, parameter?: string): Promise<Place>;
+  /** The next entries, at most `limit`; none only at the end. */
+  page(place: Place, reader: EntryReader, limit: number, isGone: () => boolean): Promise<ChangePage>;
+  /** Pages as entries come, and empty ones at the beginning and to tell that it goes on. */
+  follow(place: Place, following: Following): AsyncGenerator<ChangePage, void>;
+  /** Looks for news at once. */
+  hear(): void;
+  /** Asks all streams whether they are over. */
+  wake(): void;
+  /** Deletes the entries that are older than this; returns their number, undefined if there is no log. */
+  forget(days: number): Promise<number | undefined>;
+  close(): void;
+}
+
+/** Entries come within half a second, of which reading them takes some. */
+const POLL_MS = 400;
+/** Between polls when this instance writes much. */
+const BURST_MS = 50;
+const TOLD_MS = 15_000;
+const HELD_MS = 60_000;
+const STREAM_LIMIT = 100;
+/** Positions that one statement searches for entries of the types that are asked for. */
+const MAX_RANGE = 10_000;
+const PAGE_CHARS = 1024 ** 2;
+
+interface End {
+  readonly log: string;
+  /** The entries up to here have been deleted. */
+  readonly expired: number;
+  /** The last position that was given, perhaps to an entry that is not committed yet. */
+  readonly last: number;
+  /** Up to here, each entry is there, or will never be. */
+  readonly readable: number;
+}
+
+type FeedDriver = Pick<Driver, 'dialect' | 'all' | 'get' | 'write' | 'existing'>;
+
+/** Returns also the process that holds up readers, and the name of its program. */
+function createEndReader({ dialect: { log }, get }: FeedDriver) {
+  const END: Statement = {
+    sql: `select cast(log as text), expired, last, ${log.held} from ${CONTEXT_TABLE}, (select ${log.last} as last limit 1) as given`,
+  };
+  return async (): Promise<End & { readonly holder: string }> => {
+    const [number, expired, last, held] = (await get(END, [])) ?? [];
+    const [position = Number(last), ...holder] = JSON.parse(String(held ?? '[]')) as [number?, ...string[]];
+    const found = { log: String(number), expired: Number(expired), last: Number(last), readable: position };
+    return { ...found, holder: holder.join(' ') };
+  };
+}
+
+/** Names the process that has held up readers for long. */
+function createHeldReport(log: Log | undefined, heldMs: number) {
+  let held = { holder: '', since: 0, isTold: true };
+  return (holder: string): void => {
+    if (holder !== held.holder) held = { holder, since: performance.now(), isTold: holder === '' };
+    if (held.isTold || performance.now() - held.since < heldMs) return;
+    held.isTold = true;
+    log?.warn({ process: holder }, 'a transaction of this process is open, and readers of changes wait for its end');
+  };
+}
+
+/** The end of the log: asked once for all who wait for it. */
+function createEnd(driver: FeedDriver, log: Log | undefined, heldMs: number) {
+  const read = createEndReader(driver);
+  const report = createHeldReport(log, heldMs);
+  let latest: End = { log: '', expired: 0, last: 0, readable: 0 };
+  let asking: Promise<End> | undefined;
+  let askingAgain: Promise<End> | undefined;
+  let askedAt = -Infinity;
+  let news = Promise.withResolvers<void>();
+  let listeners = 0;
+  let polling: NodeJS.Timeout | undefined;
+  let hearing: NodeJS.Timeout | undefined;
+
+  function wake(): void {
+    const { resolve } = news;
+    news = Promise.withResolvers();
+    resolve();
+  }
+
+  async function askNow(): Promise<End> {
+    askedAt = performance.now();
+    try {
+      const { holder, ...end } = await read();
+      report(holder);
+      return (latest = end);
+    } finally {
+      asking = undefined;
+      wake();
+    }
+  }
+
+  /** A question that is under way may not see what the client knows: another one follows it. */
+  function ask(): Promise<End> {
+    if (asking === undefined) return (asking = askNow());
+    askingAgain ??= asking
+      .catch(() => undefined)
+      .then(() => {
+        askingAgain = undefined;
+        return ask();
+      });
+    return askingAgain;
+  }
+
+  function look(): void {
+    hearing = undefined;
+    void ask().catch(() => undefined);
+  }
+
+  function stop(): void {
+    clearInterval(polling);
+    clearTimeout(hearing);
+    polling = hearing = undefined;
+  }
+
+  return {
+    ask,
+    wake,
+    stop,
+    latest: (): End => latest,
+    news: (): Promise<void> => news.promise,
+    /** Returns a function that listens no more. */
+    listen: (): (() => void) => {
+      listeners += 1;
+      polling ??= setInterval(look, POLL_MS);
+      return () => {
+        listeners -= 1;
+        if (listeners === 0) stop();
+      };
+    },
+    hear: (): void => {
+      if (listeners > 0) hearing ??= setTimeout(look, Math.max(0, askedAt + BURST_MS - performance.now()));
+    },
+  };
+}
+
+/** Ends a statement early. */
+const FULL = new Error('The page is full');
+
+function createPages({ dialect: { oneOf }, all }: FeedDriver, endNow: () => End) {
+  const ENTRIES: Statement = {
+    sql:
+      `select cast(log as text), expired, entry.* from ${CONTEXT_TABLE} left join (select ${ENTRY_COLUMNS} from ${LOG_TABLE} ` +
+      `where position > ? and position <= ? and ${oneOf('source', 'text')} order by position limit ?) as entry on 1 = 1 order by entry.position`,
+  };
+  /** The entries in the range of positions that follows. */
+  return async ({ log, position }: Place, reader: EntryReader, limit: number): Promise<ChangePage> => {
+    const { readable } = endNow();
+    const upTo = Math.max(position, Math.min(readable, position + MAX_RANGE));
+    const rows: Row[] = [];
+    let chars = 0;
+    const collect = (row: Row): void => {
+      rows.push(row);
+      for (const value of row) chars += typeof value === 'string' ? value.length : 0;
+      if (chars > PAGE_CHARS) throw FULL;
+    };
+    try {
+      await all(ENTRIES, [position, upTo, JSON.stringify(reader.sources), limit], collect);
+    } catch (error) {
+      if (error !== FULL) throw error;
+    }
+    const [now, expired] = rows[0] ?? [];
+    if (now !== log) throw cursorExpired('the database was replaced');
+    if (Number(expired) > position) throw cursorExpired('changes after it have been deleted');
+    const found = rows.filter(([, , at]) => at !== null).map(([, , ...row]) => row);
+    const isCut = chars > PAGE_CHARS || found.length === limit;
+    const next = { log, position: isCut ? Number(found.at(-1)?.[0]) : upTo };
+    return { log, entries: found.flatMap((row) => reader.entryOf(row) ?? []), next, chars };
+  };
+}
+
+export function createFeed(driver: FeedDriver, log?: Log, heldMs = HELD_MS): Feed {
+  const end = createEnd(driver, log, heldMs);
+  const read = createPages(driver, end.latest);
+  const forget = createForgetting(driver);
+  const closing = new AbortController();
+  const isAtEnd = ({ next }: ChangePage): boolean => next.position >= end.latest().readable;
+
+  // Streams that were woken together read the same.
+  const reading = memoized<EntryReader, [], Map<number, Promise<ChangePage>>>(() => new Map());
+  function readTogether(place: Place, reader: EntryReader): Promise<ChangePage> {
+    const pages = reading(reader);
+    const known = pages.get(place.position);
+    if (known) return known;
+    const page = read(place, reader, STREAM_LIMIT).finally(() => pages.delete(place.position));
+    pages.set(place.position, page);
+    return page;
+  }
+
+  async function* follow(from: Place, { reader, isOver }: Following): AsyncGenerator<ChangePage, void> {
+    let place = from;
+    let toldAt = -Infinity;
+    const leave = end.listen();
+    try {
+      while (!closing.signal.aborted && !(await isOver())) {
+        const news = end.news();
+        const page = await readTogether(place, reader()).catch(laterIfBusy);
+        place = page?.next ?? place;
+        if (page && (page.entries.length > 0 || performance.now() - toldAt > TOLD_MS)) {
+          toldAt = performance.now();
+          yield page;
+        }
+        if (page === undefined || isAtEnd(page)) await news;
+        else if (page.entries.length === 0) await nextTurn();
+      }
+    } finally {
+      leave();
+    }
+  }
+
+  return {
+    placeOf: async (after, parameter) => {
+      const { log: number, last, readable, expired } = await end.ask();
+      if (after === undefined) return { log: number, position: expired };
+      if (after === 'now') return { log: number, position: readable };
+      const position = positionIn(after, number, parameter);
+      if (position > last) throw cursorExpired('it is beyond the end of the log');
+      return { log: number, position };
+    },
+    page: async (place, reader, limit, isGone) => {
+      let page = await read(place, reader, limit);
+      while (page.entries.length === 0 && !isAtEnd(page) && !isGone()) {
+        await nextTurn();
+        page = await read(page.next, reader, limit);
+      }
+      return page;
+    },
+    follow,
+    hear: end.hear,
+    wake: end.wake,
+    forget,
+    close: () => {
+      closing.abort();
+      end.stop();
+      end.wake();
+    },
+  };
+}
+
+/** The database may work again soon: the stream goes on. */
+function laterIfBusy(error: unknown): undefined {
+  if (!(error instanceof Problem) || error.status !== 503) throw error;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const DELETED_TOGETHER = 1000;
+/** Milliseconds between deletions, at least: SQLite's write lock is not fair. */
+const PAUSE_MS = 5;
+
+/** Positions of which each entry is there or will never be: the log is deleted from its beginning. */
+function createForgetting(driver: FeedDriver): Feed['forget'] {
+  const readEnd = createEndReader(driver);
+  const oldest: Statement = {
+    sql: `select position, at from ${LOG_TABLE} where position <= ? order by position limit ${DELETED_TOGETHER}`,
+  };
+  const expire: Statement = { sql: `update ${CONTEXT_TABLE} set expired = ? where expired < ?` };
+  const remove: Statement = { sql: `delete from ${LOG_TABLE} where position <= ?` };
+  return async (days) => {
+    if (!(await driver.existing()).includes(LOG_TABLE)) return undefined;
+    const before = Date.now() - days * DAY_MS;
+    for (let deleted = 0; ;) {
+      const began = performance.now();
+      const { readable } = await readEnd();
+      const rows = await driver.all(oldest, [readable]);
+      const young = rows.findIndex(([, at]) => Number(at) > before);
+      const old = young < 0 ? rows : rows.slice(0, young);
+      const upTo = Number(old.at(-1)?.[0] ?? 0);
+      if (upTo === 0) return deleted;
+      await driver.write(async (writer) => {
+        await writer.run(expire, [upTo, upTo]);
+        await writer.run(remove, [upTo]);
+      });
+      deleted += old.length;
+      await delay(Math.max(PAUSE_MS, performance.now() - began));
+    }
+  };
+}

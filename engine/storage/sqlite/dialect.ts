@@ -43,6 +43,8 @@ const NOW_MS = `cast((julianday('now') - 2440587.5) * 86400000 as integer)`;
 /** Triggers use functions of older versions only, as other programs may bring another SQLite. */
 const log: Dialect['log'] = {
   position: 'integer primary key autoincrement',
+  last: `coalesce((select seq from sqlite_sequence where name = '${ENGINE_PREFIX}log'), 0)`,
+  held: 'null',
   differ: (one, other) => `${one} is not ${other}`,
   number: 'abs(random() % 2147483648)',
   attribute: { sql: `update ${CONTEXT_TABLE} set tx = 1 + coalesce(${LAST_ENTRY}, 0), actor = ?, request = ?` },

@@ -1,0 +1,196 @@
+/** `GET /api/$changes`: pages of the log of changes, and streams of events (WHATWG HTML, 9.2). */
+import type { IncomingMessage } from 'node:http';
+import { createCache, memoized } from '../memo.ts';
+import type { Model, RecordType } from '../model/model.ts';
+import { hasHistory, hasWholeHistory, knows, type Rights } from '../model/rights.ts';
+import { didYouMean } from '../names.ts';
+import { EVENTS_TYPE, JSON_TYPE, NDJSON_TYPE } from '../operations/table.ts';
+import { type Fault, faultyRequest, Problem } from '../problem.ts';
+import { complainAbout, parseParameters, quote } from '../query/parameters.ts';
+import { COPIES_OF_TEXT } from '../storage/driver.ts';
+import { createEntryReader, entryJson, type EntryReader } from '../storage/log/entries.ts';
+import { type ChangePage, cursorOf, type Feed } from '../storage/log/feed.ts';
+import type { Answer } from './answer.ts';
+import type { Exchange, ServeOperation } from './exchange.ts';
+import { linksTo } from './lists.ts';
+
+export const CHANGES = '$changes';
+export const CHANGES_TYPES = [JSON_TYPE, NDJSON_TYPE, EVENTS_TYPE];
+
+/** The entries that a client may follow: of these types, or of all that it may. Throws Problems. */
+export function createSelection(model: Model, rights: Rights): (names?: readonly string[]) => EntryReader {
+  const recorded = [...model.types.values()].filter((type) => type.history && knows(rights, type.name));
+  const readers = createCache<EntryReader>(MOST_READERS);
+  return (names) => {
+    if (!recorded.some((type) => hasHistory(rights, type)))
+      throw new Problem('forbidden', 'The token does not allow the history of any type');
+    const types = names
+      ? names.map((name) => followed(name, recorded, rights))
+      : recorded.filter((type) => hasWholeHistory(rights, type));
+    return readers(names === undefined ? '' : types.map(({ name }) => name).join(), () =>
+      createEntryReader(types, rights),
+    );
+  };
+}
+
+const MOST_READERS = 100;
+
+function followed(name: string, recorded: readonly RecordType[], rights: Rights): RecordType {
+  const type = recorded.find((one) => one.name === name);
+  if (type === undefined) {
+    const hint = didYouMean(
+      name,
+      recorded.map((one) => one.name),
+    );
+    const message = `There is no type ${quote(name)} with a history${hint}`;
+    throw faultyRequest('invalid-query', [{ parameter: 'type', code: 'unknown-type', message }]);
+  }
+  if (!hasHistory(rights, type)) throw new Problem('forbidden', `The token does not allow the history of ${name}`);
+  if (hasWholeHistory(rights, type)) return type;
+  throw new Problem('forbidden', `The token may not read every record of ${name}, and so not follow its changes`);
+}
+
+interface ChangesQuery {
+  readonly after: string | undefined;
+  readonly types: readonly string[] | undefined;
+  readonly limit: number;
+  readonly values: boolean;
+}
+
+const PARAMETERS = ['after', 'type', 'limit', 'values'];
+const USUAL_LIMIT = 100;
+const MAX_LIMIT = 1000;
+
+function queryIn(search: string, isStream: boolean): ChangesQuery {
+  const { all, faults: malformed } = parseParameters(search);
+  const faults: Fault[] = [...malformed];
+  const given = new Map<string, string>();
+  for (const { key, value } of all) {
+    const complain = complainAbout(faults, key);
+    if (!PARAMETERS.includes(key))
+      complain('unknown-parameter', `Unknown parameter ${quote(key)}`, () => didYouMean(key, PARAMETERS));
+    else if (given.has(key)) complain('repeated', `${quote(key)} is given twice; commas separate types`);
+    given.set(key, value);
+  }
+  const [limit = String(USUAL_LIMIT), values = 'false'] = ['limit', 'values'].map((name) => given.get(name));
+  if (isStream && given.has('limit')) complainAbout(faults, 'limit')('not-for-streams', 'A stream has no limit');
+  if (!/^\d{1,4}$/.test(limit) || Number(limit) < 1 || Number(limit) > MAX_LIMIT)
+    complainAbout(faults, 'limit')('invalid-value', `limit must be an integer from 1 to ${MAX_LIMIT}`);
+  if (values !== 'true' && values !== 'false')
+    complainAbout(faults, 'values')('invalid-value', 'values must be true or false');
+  if (faults.length > 0) throw faultyRequest('invalid-query', faults);
+  const types = given.get('type')?.split(',');
+  return { after: given.get('after'), types, limit: Number(limit), values: values === 'true' };
+}
+
+export interface ChangesClient {
+  readonly model: Model;
+  readonly rights: Rights;
+  /** Whose streams are counted together. */
+  readonly identity: string;
+  /** Whether the credentials of a request still give these rights, on the model that is served. */
+  readonly isCurrent: (request: IncomingMessage) => Promise<boolean>;
+}
+
+const MOST_STREAMS = 100;
+/** Milliseconds between looks at the credentials of a stream. */
+const CHECK_MS = 500;
+
+export type Changes = ReturnType<typeof createChanges>;
+
+/** `drain` ends the streams: their clients connect again, elsewhere. */
+export function createChanges(feed: Feed) {
+  const streams = new Map<string, number>();
+  let isDraining = false;
+
+  const count = (identity: string, more: number): void => {
+    const now = (streams.get(identity) ?? 0) + more;
+    if (now > 0) streams.set(identity, now);
+    else streams.delete(identity);
+  };
+
+  /** A client that was answered an error would not connect again (WHATWG HTML, 9.2.3): the stream just ends. */
+  async function* events(pages: AsyncGenerator<ChangePage>, identity: string, textOf: (page: ChangePage) => string) {
+    try {
+      for await (const page of pages) yield textOf(page);
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+    } finally {
+      count(identity, -1);
+    }
+  }
+
+  async function stream(
+    client: ChangesClient,
+    { request, caller }: Exchange,
+    query: ChangesQuery,
+    reader: EntryReader,
+  ) {
+    const { identity } = client;
+    const header = request.headers['last-event-id']?.toString();
+    const place = await (header ? feed.placeOf(header, 'Last-Event-ID') : feed.placeOf(query.after));
+    if ((streams.get(identity) ?? 0) >= MOST_STREAMS)
+      throw new Problem('rate-limited', `There are ${MOST_STREAMS} streams already; close one of them`);
+    count(identity, 1);
+    let checkedAt = performance.now();
+    const isOver = async (): Promise<boolean> => {
+      if (isDraining || caller.signal.aborted) return true;
+      if (performance.now() - checkedAt < CHECK_MS) return false;
+      checkedAt = performance.now();
+      return !(await client.isCurrent(request));
+    };
+    const pages = feed.follow(place, { reader: () => reader, isOver });
+    // Proxies neither change nor collect it.
+    const headers = {
+      'Content-Type': EVENTS_TYPE,
+      'Cache-Control': 'no-cache, no-transform',
+      'X-Accel-Buffering': 'no',
+    };
+    return { status: 200, headers, body: events(pages, identity, query.values ? wholeEvents : thinEvents) };
+  }
+
+  const serverOf = (client: ChangesClient): ServeOperation => {
+    const select = createSelection(client.model, client.rights);
+    return async (exchange): Promise<Answer> => {
+      const { target, mediaType, caller } = exchange;
+      const query = queryIn(target.query, mediaType === EVENTS_TYPE);
+      const reader = select(query.types);
+      if (mediaType === EVENTS_TYPE) return stream(client, exchange, query, reader);
+      const place = await feed.placeOf(query.after);
+      const page = await feed.page(place, reader, query.limit, () => caller.signal.aborted);
+      caller.take(COPIES_OF_TEXT * page.chars);
+      const next = cursorOf(page.next.log, page.next.position);
+      const lines = page.entries.map((entry) =>
+        entryJson(entry, cursorOf(page.log, entry.position), { keys: true, values: query.values }),
+      );
+      const search = new URLSearchParams(target.query);
+      search.set('after', next);
+      const headers = {
+        'Content-Type': mediaType,
+        Link: linksTo(target.base + target.path, { next: search.toString() }),
+      };
+      if (mediaType === NDJSON_TYPE) return { status: 200, headers, body: lines.map((line) => `${line}\n`).join('') };
+      return { status: 200, headers, body: `{"changes":[${lines.join(',')}],"next":${JSON.stringify(next)}}` };
+    };
+  };
+
+  return {
+    serverOf,
+    drain: (): void => {
+      isDraining = true;
+      feed.wake();
+    },
+  };
+}
+
+/** Made once for all streams that get the same page. An event without data moves the cursor of the client. */
+const eventsWith = (values: boolean): ((page: ChangePage) => string) =>
+  memoized(({ log, entries, next }: ChangePage) => {
+    const events = entries.map((entry) => {
+      const cursor = cursorOf(log, entry.position);
+      return `event: change\nid: ${cursor}\ndata: ${entryJson(entry, cursor, { keys: true, values })}\n\n`;
+    });
+    return events.length > 0 ? events.join('') : `:\nid: ${cursorOf(log, next.position)}\n\n`;
+  });
+const thinEvents = eventsWith(false);
+const wholeEvents = eventsWith(true);
