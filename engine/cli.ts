@@ -70,6 +70,10 @@ export const commands = {
     description: 'Delete a record and everything that goes with it, in short transactions: TYPE ID --chunked.',
     load: async () => (await import('./commands/delete.ts')).remove,
   },
+  prune: {
+    description: 'Delete the entries of histories that are older than some days: --older-than DAYS.',
+    load: async () => (await import('./commands/log.ts')).prune,
+  },
   export: {
     description: 'Export all records as NDJSON: FILE; --force replaces an existing file.',
     load: async () => (await import('./commands/transfer.ts')).exportRecords,

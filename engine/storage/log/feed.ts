@@ -191,6 +191,8 @@ function createEnd(driver: FeedDriver, log: Log | undefined, heldMs: number) {
   };
 }
 
+const DELETED = 'changes after it have been deleted';
+
 /** Ends a statement early. */
 const FULL = new Error('The page is full');
 
@@ -218,7 +220,7 @@ function createPages({ dialect: { oneOf }, all }: FeedDriver, endNow: () => End)
     }
     const [now, expired] = rows[0] ?? [];
     if (now !== log) throw cursorExpired('the database was replaced');
-    if (Number(expired) > position) throw cursorExpired('changes after it have been deleted');
+    if (Number(expired) > position) throw cursorExpired(DELETED);
     const found = rows.filter(([, , at]) => at !== null).map(([, , ...row]) => row);
     const isCut = chars > PAGE_CHARS || found.length === limit;
     const next = { log, position: isCut ? Number(found.at(-1)?.[0]) : upTo };
@@ -272,6 +274,7 @@ export function createFeed(driver: FeedDriver, log?: Log, heldMs = HELD_MS): Fee
       if (after === 'now') return { log: number, position: readable };
       const position = positionIn(after, number, parameter);
       if (position > last) throw cursorExpired('it is beyond the end of the log');
+      if (position < expired) throw cursorExpired(DELETED);
       return { log: number, position };
     },
     page: async (place, reader, limit, isGone) => {

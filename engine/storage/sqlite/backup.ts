@@ -6,6 +6,7 @@ import { reasonOf, StartError } from '../../problem.ts';
 import type { AppliedModel } from '../migrate/applied.ts';
 import { isObject } from '../../json/json.ts';
 import { engineTables, MODEL_TABLE, METADATA } from '../tables.ts';
+import { CONTEXT_TABLE } from '../log/recording.ts';
 import { sqliteDialect } from './dialect.ts';
 import { MAX_QUICK_CHECK_BYTES } from './tuning.ts';
 
@@ -116,12 +117,21 @@ export async function restore(
     await copy(from, next.partial, target);
     const verified = verify(next.partial);
     await approve?.(next.partial, verified);
+    renumberLog(next.partial);
     const former = keepFormer(target, next.partial);
     next.finish();
     return { ...verified, former };
   } finally {
     next.discard();
   }
+}
+
+/** Positions of the log that readers know are given again: another number tells them. */
+function renumberLog(file: string): void {
+  const database = new Database(file);
+  const [found] = column(database, `select name from sqlite_schema where name = '${CONTEXT_TABLE}'`);
+  if (found !== undefined) database.exec(`update ${CONTEXT_TABLE} set log = ${sqliteDialect.log.number}`);
+  database.close();
 }
 
 /** Returns a new name of the file, which keeps the old name until the copy takes it. */
