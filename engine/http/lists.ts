@@ -3,8 +3,8 @@ import type { JsonObject, JsonValue } from '../json/json.ts';
 import { membersOf } from '../json/raw.ts';
 import type { Field, Relation } from '../model/model.ts';
 import { entityTag } from '../operations/operation.ts';
-import { list, type ListResult } from '../operations/read.ts';
-import { CSV_CONTENT, CSV_TYPE, NDJSON_TYPE } from '../operations/table.ts';
+import { list, type ListResult, type LogRead } from '../operations/read.ts';
+import { CSV_CONTENT, CSV_TYPE, NDJSON_TYPE, PATHS } from '../operations/table.ts';
 import { faultyRequest, type Problem } from '../problem.ts';
 import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';
 import { packed } from '../query/parameters.ts';
@@ -12,7 +12,7 @@ import { isLink, rowView } from '../query/paths.ts';
 import { type Answer, readAnswer } from './answer.ts';
 import type { Exchange, Server, Service } from './exchange.ts';
 import { cellForm, eitherCell } from './lines.ts';
-import { countPreference, type HeaderMap, preconditionsOf } from './request.ts';
+import { countPreference, fullPath, type HeaderMap, preconditionsOf } from './request.ts';
 
 /** Makes the body of a response from rows of JSON. */
 interface RowFormat {
@@ -95,9 +95,6 @@ export function framedList(service: Service, frame: FrameList, needsTotal: boole
   };
 }
 
-/** The path segment that replaces the identifier. */
-export const SUMMARY = '$summary';
-
 export const summaryServer: Server = (service) => {
   const { type, path, queries, store } = service;
   return async (exchange) => {
@@ -111,7 +108,7 @@ export const summaryServer: Server = (service) => {
     let links: string | undefined;
     if (limit !== undefined) {
       // Links use offsets: any write can move a group.
-      links = linksTo(`${target.base}${path}/${SUMMARY}`, {
+      links = linksTo(`${target.base}${path}${PATHS.summary}`, {
         first: searchOfPage(query),
         next: hasNext && limit > 0 ? searchOfPage(query, offset + limit) : undefined,
         prev: offset > 0 ? searchOfPage(query, Math.max(0, offset - limit)) : undefined,
@@ -122,6 +119,25 @@ export const summaryServer: Server = (service) => {
     return rowsAnswer(service, exchange, body, total, headers, `${total ?? ''}\n${links ?? ''}`);
   };
 };
+
+/** Serves pages of the log. */
+export const logServer =
+  (read: LogRead): Server =>
+  (service) =>
+  async (exchange) => {
+    const { target, identifier, mediaType, caller } = exchange;
+    const query = service.queries.log(target.query);
+    const { entries, next } = await read(service, query, identifier, caller);
+    const links = linksTo(fullPath(target), { next: next && `limit=${query.limit}&after=${next}` });
+    return rowsAnswer(
+      service,
+      exchange,
+      whole(entries, plainRows(mediaType)),
+      undefined,
+      links === '' ? {} : { Link: links },
+      links,
+    );
+  };
 
 /** The tag covers `tagged` besides the body. Chunked responses have no tag. */
 function rowsAnswer(

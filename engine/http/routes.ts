@@ -1,10 +1,10 @@
 /** Finds the operation of a record type by path and method, with the adapter that serves it over HTTP. */
 import { decode } from '../json/json.ts';
 import type { RecordType } from '../model/model.ts';
-import { can, hiddenRequirement, knows, type Rights } from '../model/rights.ts';
+import { knows, type Rights } from '../model/rights.ts';
 import { nearest } from '../names.ts';
 import { entityTag, onceOf, parseIdentifier, type WriteOperation } from '../operations/operation.ts';
-import { get } from '../operations/read.ts';
+import { deleted, get, history } from '../operations/read.ts';
 import * as bodies from '../operations/body.ts';
 import * as table from '../operations/table.ts';
 import type { OperationEntry, OperationName, OperationPath } from '../operations/table.ts';
@@ -13,7 +13,7 @@ import { Problem, reworded, shortenedPath } from '../problem.ts';
 import { type Answer, readAnswer, writeAnswer } from './answer.ts';
 import type { Exchange, ServeOperation, Server, Service } from './exchange.ts';
 import { readCsv, readNdjson, textOfLines } from './lines.ts';
-import { linkedList, SUMMARY, summaryServer } from './lists.ts';
+import { linkedList, logServer, summaryServer } from './lists.ts';
 import * as requests from './request.ts';
 import type { Content, HeaderMap, Target } from './request.ts';
 
@@ -22,6 +22,8 @@ import type { Content, HeaderMap, Target } from './request.ts';
 const SERVERS: Readonly<Record<OperationName, Server>> = {
   list: linkedList,
   summary: summaryServer,
+  history: logServer(history),
+  deleted: logServer(deleted),
   get: (service) => (exchange) => {
     const id = parseIdentifier(exchange.identifier, service.type);
     const query = service.queries.view(exchange.target.query);
@@ -114,7 +116,15 @@ export interface Route {
   readonly options: Answer;
 }
 
-type TypeRoutes = Readonly<Record<OperationPath, Route>> & { readonly type: RecordType };
+interface TypeRoutes {
+  readonly type: RecordType;
+  readonly collection: Route;
+  readonly item: Route;
+  /** By the rest of the path, the routes whose last segment is a word of the engine, such as `/{id}/$history`. */
+  readonly words: ReadonlyMap<string, Route>;
+}
+
+const WORDS = ['summary', 'deleted', 'history', 'restore'] as const satisfies readonly OperationPath[];
 
 /** The routes of the types that the client may read. Types without operations are reachable only through others. */
 export interface Routes {
@@ -151,12 +161,10 @@ export function createRoutes(
       const type = known ? undefined : types.get(path);
       if (type === undefined || !isServed(type)) return known;
       const service = serviceOf(type);
-      const routes = {
-        type,
-        collection: routeOf(service, bindings, 'collection'),
-        item: routeOf(service, bindings, 'item'),
-        summary: routeOf(service, bindings, 'summary'),
-      };
+      const to = (one: OperationPath): Route => routeOf(service, bindings, one);
+      const words = WORDS.map((one) => [table.PATHS[one], to(one)] as const);
+      const there = words.filter(([, { offers, withheld }]) => offers.size + withheld.size > 0);
+      const routes = { type, collection: to('collection'), item: to('item'), words: new Map<string, Route>(there) };
       made.set(path, routes);
       return routes;
     },
@@ -172,7 +180,7 @@ function routeOf(service: Service, bindings: readonly Binding[], path: Operation
   const unsuited = new Map<string, string>();
   let acceptPatch: HeaderMap = {};
   for (const [entry, server] of bindings) {
-    const { method, right, and = right, body, mediaTypes = [table.JSON_TYPE] } = entry;
+    const { method, right, body, mediaTypes = [table.JSON_TYPE] } = entry;
     if (entry.path !== path || !table.isGranted(entry, type)) continue;
     const reason = entry.unsuited?.(type, rights);
     if (reason !== undefined) {
@@ -180,12 +188,13 @@ function routeOf(service: Service, bindings: readonly Binding[], path: Operation
       continue;
     }
     const methods = method === 'GET' ? ['GET', 'HEAD'] : [method];
-    if (can(rights, type, right) && can(rights, type, and)) {
-      const label = { type: type.name, operation: path === 'summary' ? path : right };
+    const refusal = table.refusalOf(entry, type, rights);
+    if (refusal === undefined) {
+      const label = { type: type.name, operation: path === 'collection' || path === 'item' ? right : path };
       const offer: Offer = { serve: server(service, entry), label, mediaTypes };
       for (const one of methods) offers.set(one, offer);
       if (method === 'PATCH' && body) acceptPatch = { 'Accept-Patch': body.mediaTypes.join(', ') };
-    } else for (const one of methods) withheld.set(one, hiddenRequirement(rights, type));
+    } else for (const one of methods) withheld.set(one, refusal);
   }
   const allow = [...offers.keys(), 'OPTIONS'].join(', ');
   const options: Answer = { status: 204, headers: { Allow: allow, ...acceptPatch }, body: undefined };
@@ -232,16 +241,19 @@ export function findRoute(all: RoutesByRoot, target: Target): { readonly route: 
   if (own) return { route: own, identifier: '' };
   const slash = path.indexOf('/', root.length);
   const routesOfType = routes.get(unescaped(path.slice(root.length, slash < 0 ? undefined : slash)));
-  if (routesOfType !== undefined && slash < 0) return { route: routesOfType.collection, identifier: '' };
-  const last = slash < 0 ? '' : path.slice(slash + 1);
-  const kind = routesOfType?.type.identifier.kind;
-  if (!routesOfType || !kind || (last === '' && kind.isCounted) || last.includes('/'))
-    throw unknownPath(target, routes);
-  const identifier = unescaped(last);
+  if (routesOfType === undefined) throw unknownPath(target, routes);
+  if (slash < 0) return { route: routesOfType.collection, identifier: '' };
+  const [first = '', ...words] = path.slice(slash + 1).split('/');
+  const { kind } = routesOfType.type.identifier;
+  const identifier = unescaped(first);
   // An escaped `$` begins a text.
-  if (!(kind.type.isText ? last : identifier).startsWith('$')) return { route: routesOfType.item, identifier };
-  if (identifier !== SUMMARY || routesOfType.summary.offers.size === 0) throw unknownPath(target, routes);
-  return { route: routesOfType.summary, identifier: '' };
+  const isWord = (kind.type.isText ? first : identifier).startsWith('$');
+  if (first === '' && kind.isCounted) throw unknownPath(target, routes);
+  if (!isWord && words.length === 0) return { route: routesOfType.item, identifier };
+  const asked = `/${[isWord ? identifier : '{id}', ...words.map(unescaped)].join('/')}`;
+  const route = routesOfType.words.get(asked);
+  if (route === undefined) throw unknownPath(target, routes);
+  return { route, identifier: isWord ? '' : identifier };
 }
 
 function unescaped(text: string): string {
@@ -255,12 +267,15 @@ function unescaped(text: string): string {
 
 function unknownPath(target: Target, routes: Routes): Problem {
   const { root } = routes;
-  const [type = '', ...rest] = target.path.slice(root.length).split('/', 3).map(unescaped);
+  const [type = '', ...rest] = target.path.slice(root.length).split('/', 4).map(unescaped);
   const near = routes.get(type) ? type : nearest(type, routes.paths());
   if (near === undefined) return pathProblem(target, knownPaths(target, routes));
-  const [step = ''] = rest;
-  const last = step.startsWith('$') && routes.get(near)?.summary.offers.size ? SUMMARY : '{id}';
-  const suggestion = rest.every((one) => one === '') ? near : `${near}/${last}`;
+  const [step = '', ...words] = rest;
+  const asked = `/${[step.startsWith('$') ? step : '{id}', ...words].join('/')}`;
+  const known = [...(routes.get(near)?.words.keys() ?? [])];
+  const [first] = step.startsWith('$') ? known : [];
+  const last = (asked.includes('$') ? (nearest(asked, known) ?? first) : undefined) ?? table.PATHS.item;
+  const suggestion = rest.every((one) => one === '') ? near : near + last;
   return pathProblem(target, `; did you mean "${target.base}${root}${suggestion}"?`);
 }
 

@@ -16,6 +16,7 @@ import {
   type OperationName,
   operationEntries,
   type OperationPath,
+  PATHS,
   problemsOf,
   type ResponseContent,
 } from '../operations/table.ts';
@@ -27,7 +28,7 @@ import { changeExample, creationExample, itemExample, recordExample, upsertExamp
 import { identifierParameter, parametersOf } from './parameters.ts';
 import { changeRef, creationRef, itemRef, recordRef } from './schemas.ts';
 import texts from './operations.json';
-import { dryRunSchema, headersOf, problemResponses } from './shared.ts';
+import { deletionRef, dryRunSchema, headersOf, logEntryRef, problemResponses } from './shared.ts';
 
 export interface About {
   readonly title: string;
@@ -79,15 +80,12 @@ const API = '/api';
 
 function pathsOf(type: RecordType, root: string, parts: Components): readonly (readonly [string, JsonObject])[] {
   const collection = `${root}/${encodeURIComponent(type.path)}`;
-  const all = [
-    [collection, pathMethods(type, 'collection', parts), {}],
+  return (Object.entries(PATHS) as readonly (readonly [OperationPath, string])[]).flatMap(([name, rest]) => {
     // jest-openapi fails on any document path with a dollar sign.
-    [`${collection}/$summary`, parts.isSimple ? {} : pathMethods(type, 'summary', parts), {}],
-    [`${collection}/{id}`, pathMethods(type, 'item', parts), { parameters: [identifierParameter(type)] }],
-  ] as const;
-  return all
-    .filter(([, methods]) => Object.keys(methods).length > 0)
-    .map(([path, methods, shared]) => [path, { ...shared, ...methods }]);
+    const methods = parts.isSimple && rest.includes('$') ? {} : pathMethods(type, name, parts);
+    const shared = rest.startsWith(PATHS.item) ? { parameters: [identifierParameter(type)] } : {};
+    return Object.keys(methods).length === 0 ? [] : [[collection + rest, { ...shared, ...methods }] as const];
+  });
 }
 
 function pathMethods(type: RecordType, path: OperationPath, parts: Components): JsonObject {
@@ -207,14 +205,16 @@ interface ResponseEntry {
   readonly headers: readonly ('ETag' | 'Location' | 'Link' | 'X-Total-Count' | 'Preference-Applied' | 'X-Position')[];
 }
 
+const ROW_HEADERS = ['X-Total-Count', 'Link', 'ETag', 'Preference-Applied'] as const;
+
 function responsesOf(
-  { method, path, right, body, answers }: OperationEntry,
+  { method, path, right, query, body, answers }: OperationEntry,
   { answers: descriptions }: OperationTexts,
 ): readonly ResponseEntry[] {
   const isSeveral = body?.shape === 'records';
   const tag = right === 'delete' || isSeveral ? [] : (['ETag'] as const);
   const written = [...tag, 'X-Position', 'Preference-Applied'] as const;
-  const rows = ['X-Total-Count', 'Link', 'ETag', 'Preference-Applied'] as const;
+  const rows = query === 'log' ? (['Link', 'ETag'] as const) : ROW_HEADERS;
   const own = method !== 'GET' ? written : path === 'item' ? tag : rows;
   const withContent = ([200, 201] as const).flatMap((status): readonly ResponseEntry[] => {
     const holds = answers[status];
@@ -273,6 +273,16 @@ function contentOf(holds: ResponseContent, type: RecordType, parts: Components):
           [{ by: {}, measures: { count: 1 } }],
         ),
         ...lines('One group on each line.', 'A column for each name in `by` and `measure`.'),
+      };
+    case 'entries':
+      return {
+        [JSON_TYPE]: { schema: arrayOf(logEntryRef(parts)) },
+        [NDJSON_TYPE]: { schema: described('One change on each line.') },
+      };
+    case 'deletions':
+      return {
+        [JSON_TYPE]: { schema: arrayOf(deletionRef(parts)) },
+        [NDJSON_TYPE]: { schema: described('One record on each line.') },
       };
     case 'counts':
       return { [JSON_TYPE]: { schema: DELETED_FOUND, example: { deleted: 2, affected: 5 } } };

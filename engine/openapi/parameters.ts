@@ -8,6 +8,7 @@ import { capitalized, snakeCase } from '../names.ts';
 import { isUpsertable, type OperationEntry, type QueryKind } from '../operations/table.ts';
 import { countOperators, operators } from '../query/operators.ts';
 import { MAX_ORDER_TERMS } from '../query/paging.ts';
+import { LOG_LIMITS } from '../query/resolve.ts';
 import { MAX_GROUPS, MAX_KEYS, MAX_MEASURES } from '../query/summary.ts';
 import { arrayOf, type Components, described, identifierValue, integers } from './components.ts';
 import { fieldValueSchema } from './schemas.ts';
@@ -89,6 +90,10 @@ const SHARED = {
     ORDER_ITEMS,
     ['count', 'desc'],
   ),
+  'Log-Limit': query('limit', `The number of entries on a page, up to ${LOG_LIMITS.most}.`, {
+    schema: { type: 'integer', minimum: 1, maximum: LOG_LIMITS.most, default: LOG_LIMITS.usual },
+  }),
+  'Log-After': query('after', 'A cursor from a `Link` header, or of an entry: returns what follows it.'),
   dryRun: query(
     'dryRun',
     '`true` undoes the write at the end, and returns what it would have answered, and what it would have done to which records.',
@@ -139,6 +144,7 @@ const GROUPS = ['Condition-Any', 'Condition-All', 'Condition-None'] as const;
 const SHARED_BY_QUERY: Readonly<Record<QueryKind, readonly SharedName[]>> = {
   list: [...GROUPS, 'after', 'before'],
   summary: ['Groups-By', 'Measures', 'Groups-Zone', 'Groups-Limit', 'Groups-OrderBy', ...GROUPS],
+  log: ['Log-Limit', 'Log-After'],
   view: [],
   write: ['dryRun'],
   upsert: ['dryRun'],
@@ -149,10 +155,11 @@ export function parametersOf(entry: OperationEntry, type: RecordType, parts: Com
   const isUpsert = entry.query === 'upsert';
   const takesUnique = isUpsert || (entry.right === 'create' && isUpsertable(type));
   const isFiltered = entry.query === 'list' || entry.query === 'summary' || entry.query === 'remove';
+  const isShown = entry.query !== 'summary' && entry.query !== 'remove' && entry.query !== 'log';
   const several = [
     ...(isFiltered ? filters(type, parts) : []),
-    ...(entry.query !== 'summary' && entry.query !== 'remove' ? view(type, parts) : []),
-    ...variant(type, parts),
+    ...(isShown ? view(type, parts) : []),
+    ...(entry.query === 'log' ? [] : variant(type, parts)),
   ];
   const isTagRequired = entry.path === 'item' && type.preconditions === 'required';
   const headers = entry.headers.map((name) => (name === 'If-Match' && isTagRequired ? 'If-Match-Required' : name));

@@ -198,3 +198,40 @@ const effectSchema = ({ identifier }: Components): JsonObject =>
     },
     ['effect', 'type', 'count'],
   );
+
+const ANY_VALUES = { type: 'object', additionalProperties: true };
+
+const writerOf = (what: string): JsonObject => ({
+  cursor: described(`The place of the ${what} in the log.`),
+  at: described('The time.', { type: 'string', format: 'date-time' }),
+  by: described('Who did it; null for seeds, imports, commands and other programs.', { type: ['string', 'null'] }),
+  request: described('The X-Request-Id of the response.', { type: ['string', 'null'] }),
+});
+
+export const logEntryRef = (parts: Components): JsonObject =>
+  parts.use('schemas', 'LogEntry', 'LogEntry', () =>
+    closed(
+      'A change of a record, or of a link of one.',
+      {
+        ...writerOf('change'),
+        type: described('The record type.'),
+        identifier: described('The identifier of the record.', parts.identifier),
+        operation: { type: 'string', enum: ['create', 'update', 'delete', 'link', 'unlink'] },
+        relation: described('The relation of many to many that was changed.'),
+        related: described('The identifier of the record that was linked or unlinked.', parts.identifier),
+        old: described('The values before, of an update those that changed.', ANY_VALUES),
+        new: described('The values after, of an update those that changed.', ANY_VALUES),
+        unrecorded: described('Confidential fields with other values.', arrayOf({ type: 'string' })),
+      },
+      ['cursor', 'at', 'by', 'request', 'type', 'identifier', 'operation'],
+    ),
+  );
+
+export const deletionRef = (parts: Components): JsonObject =>
+  parts.use('schemas', 'DeletedRecord', 'DeletedRecord', () =>
+    closed('A record that is not there any more.', {
+      ...writerOf('deletion'),
+      identifier: described('The identifier of the record.', parts.identifier),
+      record: described('The values at the end.', ANY_VALUES),
+    }),
+  );

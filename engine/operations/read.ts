@@ -4,9 +4,10 @@ import type { Caller } from '../edge/caller.ts';
 import type { Identifier } from '../model/identifier.ts';
 import type { RecordType } from '../model/model.ts';
 import { Problem } from '../problem.ts';
-import type { ListQuery, View } from '../query/list-query.ts';
+import type { ListQuery, LogQuery, View } from '../query/list-query.ts';
 import { encodeCursor } from '../query/paging.ts';
-import { type OperationContext, tagOf } from './operation.ts';
+import type { LogPage } from '../storage/store.ts';
+import { type OperationContext, parseIdentifier, tagOf } from './operation.ts';
 
 export interface RecordResult {
   readonly json: string;
@@ -26,9 +27,28 @@ export function get(
 }
 
 function found(type: RecordType, id: Identifier, json: string | undefined): RecordResult {
-  if (json === undefined) throw new Problem('record-not-found', `There is no ${type.name} ${id}`);
-  return { json, tag: tagOf(type, json) };
+  return json === undefined ? notFound(type, id) : { json, tag: tagOf(type, json) };
 }
+
+function notFound(type: RecordType, id: Identifier): never {
+  throw new Problem('record-not-found', `There is no ${type.name} ${id}`);
+}
+
+/** Reads a page of the log. */
+export type LogRead = (
+  context: OperationContext,
+  query: LogQuery,
+  identifier: string,
+  caller: Caller,
+) => Promise<LogPage>;
+
+/** Fails with `record-not-found` for a record that is not there and has no entries. */
+export const history: LogRead = async ({ type, store }, query, identifier, caller) => {
+  const id = parseIdentifier(identifier, type);
+  return (await store.history(query, id, caller)) ?? notFound(type, id);
+};
+
+export const deleted: LogRead = async ({ store }, query, _, caller) => store.deleted(query, caller);
 
 /** One page, or the whole list, streamed from the database. */
 export type ListResult = {

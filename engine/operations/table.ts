@@ -1,7 +1,7 @@
 /** The operations on the records of a type; routes, in-process calls, MCP tools and OpenAPI derive from them. */
 import type { Operation } from '../descriptor/descriptor.ts';
 import type { RecordType } from '../model/model.ts';
-import { namedUniques, type Rights } from '../model/rights.ts';
+import { can, hasHistory, hasWholeHistory, hiddenRequirement, namedUniques, type Rights } from '../model/rights.ts';
 import type { ProblemCode } from '../problem.ts';
 
 export const JSON_TYPE = 'application/json';
@@ -11,11 +11,20 @@ export const CSV_TYPE = 'text/csv';
 /** The first line names the columns (RFC 4180, 3). */
 export const CSV_CONTENT = `${CSV_TYPE}; charset=utf-8; header=present`;
 
-/** `/api/TYPE`, `/api/TYPE/{id}` and `/api/TYPE/$summary`. */
-export type OperationPath = 'collection' | 'item' | 'summary';
+/** The paths of operations below that of the type. Words of the engine begin with `$`. */
+export const PATHS = {
+  collection: '',
+  summary: '/$summary',
+  deleted: '/$deleted',
+  item: '/{id}',
+  history: '/{id}/$history',
+  restore: '/{id}/$restore',
+} as const;
+
+export type OperationPath = keyof typeof PATHS;
 
 /** A key of TypeQueries. */
-export type QueryKind = 'list' | 'summary' | 'view' | 'write' | 'upsert' | 'remove';
+export type QueryKind = 'list' | 'summary' | 'log' | 'view' | 'write' | 'upsert' | 'remove';
 
 /** `Prefer-X`: the preference X; `If-None-Match-Any`: only `*` is valid. */
 type RequestHeader =
@@ -31,12 +40,22 @@ type RequestHeader =
 /** `record`: one; `records`: changes, each with its identifier; `either`: a new record, or an array of them. */
 export type BodyShape = 'record' | 'records' | 'either';
 
-export type ResponseContent = 'record' | 'recordOrRecords' | 'records' | 'list' | 'groups' | 'counts';
+export type ResponseContent =
+  | 'record'
+  | 'recordOrRecords'
+  | 'records'
+  | 'list'
+  | 'groups'
+  | 'counts'
+  | 'entries'
+  | 'deletions';
 
 export interface OperationEntry {
   /** The right that the descriptor and the token must grant. */
   readonly right: Operation;
   readonly and?: Operation;
+  /** The part of the type's log that the client must be allowed to read. */
+  readonly log?: 'of some records' | 'of all records';
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: OperationPath;
   /** Why the type cannot offer an operation that its descriptor grants. */
@@ -138,6 +157,28 @@ export const OPERATIONS = {
     answers: { 200: 'record' },
     problems: ['too-many-related'],
   },
+  history: {
+    right: 'get',
+    log: 'of some records',
+    method: 'GET',
+    path: 'history',
+    query: 'log',
+    headers: READ,
+    mediaTypes: [JSON_TYPE, NDJSON_TYPE],
+    answers: { 200: 'entries' },
+    problems: ['cursor-expired'],
+  },
+  deleted: {
+    right: 'list',
+    log: 'of all records',
+    method: 'GET',
+    path: 'deleted',
+    query: 'log',
+    headers: READ,
+    mediaTypes: [JSON_TYPE, NDJSON_TYPE],
+    answers: { 200: 'deletions' },
+    problems: ['cursor-expired'],
+  },
   update: {
     right: 'update',
     method: 'PUT',
@@ -175,8 +216,17 @@ export const operationEntries = Object.entries(OPERATIONS) as readonly (readonly
 export const isOffered = (entry: OperationEntry, type: RecordType, rights?: Rights): boolean =>
   isGranted(entry, type) && entry.unsuited?.(type, rights) === undefined;
 
-export const isGranted = ({ right, and = right }: OperationEntry, { operations }: RecordType): boolean =>
-  operations.has(right) && operations.has(and);
+export const isGranted = ({ right, and = right, log }: OperationEntry, { operations, history }: RecordType): boolean =>
+  operations.has(right) && operations.has(and) && (log === undefined || history);
+
+/** Why the client may not do this; undefined if it may. Completes the message that refuses it. */
+export function refusalOf({ right, and = right, log }: OperationEntry, type: RecordType, rights: Rights) {
+  if (!can(rights, type, right) || !can(rights, type, and)) return hiddenRequirement(rights, type);
+  if (log === undefined || (log === 'of some records' ? hasHistory : hasWholeHistory)(rights, type)) return undefined;
+  return hasHistory(rights, type)
+    ? `, since it does not read all records of ${type.name}`
+    : `, since it has no right to the history of ${type.name}`;
+}
 
 /** Whether a create can find records that are there: by unique values, or by their identifiers. */
 export const isUpsertable = (type: RecordType): boolean =>
@@ -220,7 +270,7 @@ const WITH_BODY: readonly ProblemCode[] = [
 /** All problems that an operation may respond with, some only for types with relations or unique values. */
 export const problemsOf = ({ method, path, body, problems = [] }: OperationEntry): readonly ProblemCode[] => [
   ...ANY,
-  ...(path === 'item' ? (['invalid-identifier', 'record-not-found'] as const) : []),
+  ...(PATHS[path].startsWith(PATHS.item) ? (['invalid-identifier', 'record-not-found'] as const) : []),
   ...(method === 'GET' ? [] : WRITING),
   ...(body ? WITH_BODY : []),
   ...problems,

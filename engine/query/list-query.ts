@@ -120,3 +120,11 @@ export interface QueryReading {
   readonly written: WriteCondition;
   readonly faults: Fault[];
 }
+
+/** A page of the log of changes. `view`: what shows that a record may be read. */
+export interface LogQuery {
+  readonly view: View;
+  readonly limit: number;
+  /** A cursor. */
+  readonly after: string | undefined;
+}

@@ -7,7 +7,15 @@ import { can, namedUniques, type Rights } from '../model/rights.ts';
 import { didYouMean, nearest } from '../names.ts';
 import { type Fault, faultyRequest, Problem } from '../problem.ts';
 import { resolveFilters } from './filters.ts';
-import type { DeleteQuery, ListQuery, QueryLimits, QueryReading, UpsertQuery, WriteQuery } from './list-query.ts';
+import type {
+  DeleteQuery,
+  ListQuery,
+  LogQuery,
+  QueryLimits,
+  QueryReading,
+  UpsertQuery,
+  WriteQuery,
+} from './list-query.ts';
 import { defaultOrder, orderBy, resolveCursor, resolveLimit, resolveOrder } from './paging.ts';
 import {
   complainAbout,
@@ -93,6 +101,7 @@ const KINDS = {
   list: { plain: [...VIEW_PARAMETERS, 'after', 'before'], conditions: true, resolve: readList },
   summary: { plain: ['by', 'measure', 'zone', 'variant'], conditions: true, resolve: readSummary },
   remove: { plain: ['variant', DRY_RUN], conditions: true, resolve: readDelete },
+  log: { plain: ['limit', 'after'], conditions: 'can only be used with lists', resolve: readLog },
   view: { plain: VIEW_PARAMETERS, conditions: 'can only be used with lists', resolve: resolveView },
   write: { plain: [...VIEW_PARAMETERS, DRY_RUN], conditions: NO_CHANGES, resolve: readWrite },
   create: { plain: [...VIEW_PARAMETERS, DRY_RUN, ON], conditions: NO_CHANGES, resolve: readCreate },
@@ -165,6 +174,18 @@ function readList(reading: QueryReading): ListQuery {
   refuseManyRelations(filters, order, faults);
   const query = { view, filters, order, ...range, cursor: undefined, shared: reading.shared };
   return { ...query, cursor: resolveCursor(query, reading) };
+}
+
+/** Entries on a page of the log. */
+export const LOG_LIMITS = { usual: 100, most: 1000 } as const;
+
+function readLog({ view, plain, faults }: QueryReading): LogQuery {
+  const { usual, most } = LOG_LIMITS;
+  const text = plain.get('limit') ?? String(usual);
+  const limit = /^[1-9]\d*$/.test(text) ? Number(text) : Infinity;
+  if (limit > most)
+    complainAbout(faults, 'limit')('invalid-value', `"limit" must be an integer from 1 to ${most}, not ${quote(text)}`);
+  return { view: ownFields(view), limit, after: plain.get('after') };
 }
 
 function readWrite(reading: QueryReading): WriteQuery {

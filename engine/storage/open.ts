@@ -9,6 +9,7 @@ import { withoutPassword } from '../settings/settings.ts';
 import { createDatabase, type DatabaseObserver } from './database.ts';
 import type { Dialect } from './dialect.ts';
 import { type Awaitable, type Driver, type DriverOptions, type Reader, type Replica, UNLIMITED } from './driver.ts';
+import { createLogReads } from './log/history.ts';
 import { prepare, type PreparedTables } from './migrate/apply.ts';
 import { currentNumber } from './migrate/applied.ts';
 import { createReads, type Reads } from './read/reads.ts';
@@ -58,6 +59,7 @@ export async function openStorage(
     const { answers, drivers } = createReplicaReads(reads, replicas, mapped, observer);
     const { get, page, stream, summary } = readUrl === '' ? reads : answers;
     const store: Store = {
+      ...createLogReads(driver, reads),
       ...createWrites(driver, reads, { served: driver.served, writeRows, clock }),
       get,
       page,

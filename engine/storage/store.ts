@@ -7,7 +7,7 @@ import type { Identifier } from '../model/identifier.ts';
 import type { BodyRecord, RecordType, UniqueMembers } from '../model/model.ts';
 import type { Rights } from '../model/rights.ts';
 import type { Fault } from '../problem.ts';
-import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';
+import type { ListQuery, LogQuery, SummaryQuery, View } from '../query/list-query.ts';
 import type { Awaitable, ServerUsage } from './driver.ts';
 
 export interface Page {
@@ -159,6 +159,14 @@ export interface ModelNumbers {
   readonly serves: number;
 }
 
+/** The newest first. */
+export interface LogPage {
+  /** JSON. */
+  readonly entries: readonly string[];
+  /** A cursor; undefined if nothing follows. */
+  readonly next: string | undefined;
+}
+
 interface WriteVerbs {
   create(request: CreateRequest): Promise<WrittenRecords>;
   update(request: WriteRequest): Promise<WrittenRecords>;
@@ -176,6 +184,10 @@ export interface Store extends WriteVerbs {
   stream(query: ListQuery, count: CountMode, caller?: Caller): Awaitable<Stream>;
   /** Problem: `too-many-groups`. */
   summary(query: SummaryQuery, count: CountMode, caller?: Caller): Awaitable<Summary>;
+  /** The entries of a record and its parts; undefined if there are neither the record nor entries. Problem: `cursor-expired`. */
+  history(query: LogQuery, identifier: Identifier, caller?: Caller): Awaitable<LogPage | undefined>;
+  /** The records that are not there any more. Problem: `cursor-expired`. */
+  deleted(query: LogQuery, caller?: Caller): Awaitable<LogPage>;
   /** Runs a write unless its key was used before. */
   readonly once: {
     readonly [V in keyof WriteVerbs]: DoneOnce<Parameters<WriteVerbs[V]>[0], Awaited<ReturnType<WriteVerbs[V]>>>;

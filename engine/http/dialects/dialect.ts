@@ -50,7 +50,7 @@ export function dialectRoutes(
 const bindingsOf = (dialect: HttpDialect): readonly Binding[] =>
   BINDINGS.flatMap(([entry, server]): Binding[] => {
     const { path, method, body } = entry;
-    if (path !== 'item' && (path === 'summary' || (method !== 'GET' && method !== 'POST'))) return [];
+    if (path !== 'item' && (path !== 'collection' || (method !== 'GET' && method !== 'POST'))) return [];
     const list: Server = (service) => framedList(service, dialect.frame, true);
     const served = path === 'collection' && method === 'GET' ? list : server;
     const worded: Server = (...given) => {

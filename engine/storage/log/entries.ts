@@ -61,7 +61,7 @@ function linkMember({ name, target: { identifier } }: Relation): Member {
   return { name, shown: (json) => (json === 'null' ? json : `${before}${json}}`) };
 }
 
-const identifierIn = ({ identifier: { kind } }: RecordType, text: string): Identifier =>
+export const identifierIn = ({ identifier: { kind } }: RecordType, text: string): Identifier =>
   kind.isCounted ? Number(text) : text;
 
 type Content = Pick<Entry, 'relation' | 'related' | 'old' | 'new' | 'unrecorded'>;
@@ -159,7 +159,7 @@ const keysOf = ({ old: was, new: is, unrecorded = [] }: Content): readonly strin
   ...new Set([...(was?.keys() ?? []), ...(is?.keys() ?? []), ...unrecorded]),
 ];
 
-export const objectOf = (values: Values): string =>
+const objectOf = (values: Values): string =>
   `{${[...values].map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(',')}}`;
 
 /** `keys`: names what an update changed; `values`: old and new ones. */
@@ -172,4 +172,10 @@ export function entryJson(entry: Entry, cursor: string, shown: { readonly keys?:
     one === undefined ? [] : [`,"${name}":${objectOf(one)}`],
   );
   return `${head.slice(0, -1)}${values.join('')}}`;
+}
+
+/** A record that is not there any more, with its values at the end. */
+export function deletionJson({ at, by, request, identifier, old: record = new Map() }: Entry, cursor: string): string {
+  const head = JSON.stringify({ cursor, at, by, request, identifier });
+  return `${head.slice(0, -1)},"record":${objectOf(record)}}`;
 }

@@ -478,7 +478,7 @@ function refuseMarked(view: View, texts: readonly (string | null)[]): void {
 export const UNCHARGED_CHARS = 16 * 1024;
 
 /** Charges each record to the caller's budget when it arrives, so that a page that is too long is never in memory. */
-function charging(caller: Caller): (text: SqlValue) => void {
+export function charging(caller: Caller): (text: SqlValue) => void {
   const { pageBytes: most } = caller;
   let total = 0;
   let longest = 0;

@@ -1,0 +1,141 @@
+/** Reads the log of one record with its parts, and the records of a type that were deleted. */
+import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
+import { memoized } from '../../memo.ts';
+import { type Identifier, identifierSql } from '../../model/identifier.ts';
+import { type RecordType, type Relation, wholeOf } from '../../model/model.ts';
+import { entryOf, hasHistory, hasWholeHistory, namesRecords, relationsFor, type Rights } from '../../model/rights.ts';
+import type { LogQuery } from '../../query/list-query.ts';
+import { type Dialect, literal, type Statement } from '../dialect.ts';
+import type { BoundStatement, Driver, Reader, Row } from '../driver.ts';
+import { charging, type Reads } from '../read/reads.ts';
+import type { LogPage, Store } from '../store.ts';
+import { createEntryReader, deletionJson, type Entry, ENTRY_COLUMNS, entryJson, identifierIn } from './entries.ts';
+import { cursorOf, positionIn } from './feed.ts';
+import { CONTEXT_TABLE, LOG_TABLE } from './recording.ts';
+
+const LOG_NUMBER: Statement = { sql: `select cast(log as text) from ${CONTEXT_TABLE}` };
+
+const TEXT = 'text';
+/** Cursors are no greater. */
+const END = Number.MAX_SAFE_INTEGER;
+
+/** The parts of a record whose log is read with its own: they are visible if it is. */
+function partsFor(rights: Rights, type: RecordType): readonly Relation[] {
+  return [...relationsFor(rights, type).values()].filter(({ owned, link, target }) => {
+    const isVisible = entryOf(rights, target.name, 'read')?.isPart === true || namesRecords(rights, target);
+    return owned && link.at === 'target' && isVisible && hasHistory(rights, target);
+  });
+}
+
+const joinTablesOf = (rights: Rights, type: RecordType): readonly string[] =>
+  [...relationsFor(rights, type).values()].flatMap(({ link }) => (link.at === 'join' ? link.table.name : []));
+
+function createStatements(dialect: Dialect) {
+  const { quote, oneOf, oneOfPairs, limit, name } = dialect;
+  const page = `order by position desc ${limit}`;
+  const from = `select ${ENTRY_COLUMNS} from ${LOG_TABLE}`;
+  const owned = oneOf('owner', TEXT);
+  const own = oneOfPairs(['source', TEXT], ['record', TEXT]);
+  return {
+    /** Bound: pairs of source and record, owners, position, limit, 0. The whole log is never read in order to find few entries. */
+    history: {
+      sql: `with found$ as materialized (${from} where ${own} union all ${from} where ${owned}) select * from found$ where position < ? ${page}`,
+    } satisfies Statement,
+    /** The identifiers of present and former parts. Bound: identifiers of owners, their names in the log. */
+    parts: memoized(({ link, source, target }: Relation): Statement => {
+      if (link.at !== 'target') throw new Error('Parts have the column of their owner');
+      const { table, identifier } = target;
+      const column = oneOf(quote(link.reference.column), identifierSql(source.identifier, name));
+      const present = `select cast(${quote(identifier.column)} as text) from ${quote(table)} where ${column}`;
+      const former = `select record from ${LOG_TABLE} where source = ${literal(table)} and ${owned}`;
+      return { sql: `${present} union ${former}`, reads: [table] };
+    }),
+    /** Bound: position, limit, 0. */
+    deleted: memoized(({ table, identifier }: RecordType): Statement => {
+      const isDeletion = `source = ${literal(table)} and operation = 'delete'`;
+      const later = `select 1 from ${LOG_TABLE} as later where later.source = ${LOG_TABLE}.source and later.record = ${LOG_TABLE}.record and later.operation = 'delete' and later.position > ${LOG_TABLE}.position`;
+      const there = `select 1 from ${quote(table)} where ${quote(identifier.column)} = cast(record as ${identifierSql(identifier, name)})`;
+      const conditions = [isDeletion, '"old" is not null', `not exists (${later})`, `not exists (${there})`];
+      return { sql: `${from} where ${conditions.join(' and ')} and position < ? ${page}`, reads: [table] };
+    }),
+  };
+}
+
+export function createLogReads(driver: Driver, { record }: Reads): Pick<Store, 'history' | 'deleted'> {
+  const statements = createStatements(driver.dialect);
+  const readerOf = memoized((rights: Rights) =>
+    memoized((type: RecordType) => {
+      const types = new Set([type]);
+      for (const one of types) for (const { target } of partsFor(rights, one)) types.add(target);
+      return createEntryReader(types, rights);
+    }),
+  );
+
+  /** The sources and records of a record's own entries, and the owners of those of its parts. */
+  async function placesOf(reader: Reader, rights: Rights, whole: RecordType, identifier: Identifier) {
+    const pairs: (readonly string[])[] = [[whole.table, String(identifier)]];
+    const owners = new Set<string>();
+    const found = [{ type: whole, records: [String(identifier)] }];
+    for (const { type, records } of found) {
+      for (const table of joinTablesOf(rights, type)) pairs.push(...records.map((one) => [table, one]));
+      const parts = partsFor(rights, type);
+      const places = parts.length === 0 ? [] : records.map((one) => `${type.table}/${one}`);
+      for (const place of places) owners.add(place);
+      for (const part of parts) {
+        const { target } = part;
+        if (partsFor(rights, target).length === 0 && joinTablesOf(rights, target).length === 0) continue;
+        const bound = [records.map((one) => identifierIn(type, one)), places].map((one) => JSON.stringify(one));
+        const below = (await reader.column(statements.parts(part), bound)).map(String);
+        const fresh = below.filter((one) => !owners.has(`${target.table}/${one}`));
+        if (fresh.length > 0) found.push({ type: target, records: fresh });
+      }
+    }
+    return [pairs, [...owners]].map((one) => JSON.stringify(one));
+  }
+
+  async function pageOf(
+    reader: Reader,
+    { view, limit, after }: LogQuery,
+    { statement, values }: BoundStatement,
+    caller: Caller,
+    textOf: (entry: Entry, cursor: string) => string,
+  ): Promise<LogPage> {
+    const log = String(await reader.value(LOG_NUMBER, []));
+    const before = after === undefined ? END : positionIn(after, log);
+    const charge = charging(caller);
+    const onRow = (row: Row): void => row.slice(VALUES_AT).forEach(charge);
+    const rows = await reader.all(statement, [...values, before, limit + 1, 0], onRow);
+    const { entryOf: read } = readerOf(view.rights)(wholeOf(view.type));
+    const page = rows.slice(0, limit);
+    const [last] = page.at(-1) ?? [];
+    return {
+      entries: page.flatMap((row) => {
+        const entry = read(row);
+        return entry ? textOf(entry, cursorOf(log, entry.position)) : [];
+      }),
+      next: rows.length > limit ? cursorOf(log, Number(last)) : undefined,
+    };
+  }
+
+  return {
+    history: (query, identifier, caller = NO_CLIENT) => {
+      const { view, after } = query;
+      const type = wholeOf(view.type);
+      const work = async (reader: Reader): Promise<LogPage | undefined> => {
+        const isThere = (await record(reader, view, identifier, caller)) !== undefined;
+        if (!isThere && !hasWholeHistory(view.rights, type)) return undefined;
+        const bound = { statement: statements.history, values: await placesOf(reader, view.rights, type, identifier) };
+        const page = await pageOf(reader, query, bound, caller, (...one) => entryJson(...one, { values: true }));
+        return isThere || after !== undefined || page.entries.length > 0 ? page : undefined;
+      };
+      return driver.read(work, caller);
+    },
+    deleted: (query, caller = NO_CLIENT) => {
+      const bound = { statement: statements.deleted(wholeOf(query.view.type)), values: [] };
+      return driver.read((reader) => pageOf(reader, query, bound, caller, deletionJson), caller);
+    },
+  };
+}
+
+/** The place of the values in ENTRY_COLUMNS. */
+const VALUES_AT = 7;
