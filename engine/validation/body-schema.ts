@@ -80,9 +80,10 @@ const WRITING: BodyWriting = {
   }),
 };
 
-const linksBy = ({ name, kind, ...shape }: IdentifierField): JsonObject => ({
+/** Null stands for none; any other value means to link. */
+const linksBy = ({ name }: IdentifierField): JsonObject => ({
   required: [name],
-  properties: { [name]: { type: kind.schema(shape)['type'] ?? null } },
+  properties: { [name]: { not: { type: 'null' } } },
 });
 
 export const fieldSchema = (field: ItemShape): JsonObject =>

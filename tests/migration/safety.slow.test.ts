@@ -563,8 +563,18 @@ describe('what somebody else did to the tables', () => {
     ['index isbn', 'create index books_isbn_index on books (pages)', 'index "books_isbn_index"'],
     ['drop Book', 'create table notes (book bigint references books)', 'table "notes"'],
     ...(onEach === 0
-      ? []
+      ? ([
+          ['drop title', 'create trigger mine before update of title on books begin select 1; end', 'trigger mine'],
+          [
+            'drop title',
+            'create trigger mine after update\nof pages,\n"title"\non books begin select 1; end',
+            'trigger mine',
+          ],
+        ] as const)
       : ([
+          ['drop title', 'create table novels (author text) inherits (books)', 'table novels'],
+          ['convert pages', 'create table novels (author text) inherits (books)', 'table novels'],
+          ['drop Book', 'create table novels (author text) inherits (books)', 'table novels'],
           ['convert pages', 'create view counts as select pages from books', 'view counts'],
           ['add Other', 'create domain others as text', 'type "others"'],
         ] as const)),

@@ -108,7 +108,7 @@ const CATALOGUE = `with own as (
   ), reader as (
     select own.name as "table", coalesce(attname::text, '') as "column", case classid
       when 'pg_rewrite'::regclass then (select 'view ' || c.relname from pg_rewrite r join pg_class c on c.oid = r.ev_class where r.oid = objid)
-      when 'pg_class'::regclass then (select 'index ' || relname from pg_class c where c.oid = objid)
+      when 'pg_class'::regclass then (select case when relkind in ('r', 'f') then 'table ' else 'index ' end || relname from pg_class c where c.oid = objid)
       when 'pg_constraint'::regclass then (select case when conrelid = refobjid then 'constraint ' || conname else format('foreign key %s of table "%s"', conname, c.relname) end
         from pg_constraint t join pg_class c on c.oid = conrelid where t.oid = objid and t.contype in ('c', 'f', 'u', 'x') and not (${OWN_CHECK}))
       else pg_describe_object(classid, objid, objsubid) end as name
@@ -117,6 +117,8 @@ const CATALOGUE = `with own as (
     where deptype = 'n' or deptype = 'a' and refobjsubid > 0 and classid in ('pg_class'::regclass, 'pg_constraint'::regclass)
     union all select own.name, i.relname::text, case when conrelid = confrelid then 'constraint ' || conname else format('foreign key %s of table "%s"', conname, c.relname) end
     from pg_constraint t join own on own.oid = confrelid join pg_class i on i.oid = conindid join pg_class c on c.oid = conrelid where contype = 'f'
+    union all select own.name, attname::text, 'table ' || c.relname
+    from pg_inherits join own on own.oid = inhparent join pg_class c on c.oid = inhrelid and not relispartition join pg_attribute on attrelid = own.oid and attnum > 0 and not attisdropped
   )
   select 'relation', '', relname::text, case relkind when 'r' then 'table' when 'p' then 'table' when 'v' then 'view' when 'm' then 'materialized view'
     when 'i' then 'index' when 'I' then 'index' when 'S' then 'sequence' when 'f' then 'foreign table' else 'type' end

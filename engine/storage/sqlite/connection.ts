@@ -62,8 +62,16 @@ const NAMED_CHECK = /\bconstraint\s+(?:"([^"]*)"|`([^`]*)`|\[([^\]]*)\]|(\w+))\s
 function checkWords(sql: string, named: string): string {
   const own = [...sql.matchAll(NAMED_CHECK)].find(([, ...names]) => names.includes(named));
   const [text = named] = own ? (JSON.parse(checksIn(sql.slice(own.index))) as string[]) : [];
-  return JSON.stringify(text.replaceAll(/'[^']*'/g, '').match(/[\p{L}_][\p{L}\p{N}_]*/gu) ?? []);
+  return JSON.stringify(wordsIn(text.replaceAll(/'[^']*'/g, '')));
 }
+
+const wordsIn = (sql: string): readonly string[] => sql.match(/[\p{L}_][\p{L}\p{N}_]*/gu) ?? [];
+
+/** SQL function: the columns after UPDATE OF in a CREATE TRIGGER as a JSON array, in lower case. */
+export const UPDATE_OF = 'records_update_of';
+
+const updateOf = (sql: string): string =>
+  JSON.stringify(wordsIn(/\bupdate\s+of\b([^]*?)\bon\b/.exec(sql.toLowerCase())?.[1] ?? ''));
 
 /** Third-party triggers and views cannot call these functions. */
 const IN_STATEMENTS = { deterministic: true, directOnly: true };
@@ -74,6 +82,7 @@ export function connect(file: string, readonly: boolean): SqliteConnection {
     [FOLDED, foldedText],
     [CHECKS, checksIn],
     [CHECK_WORDS, checkWords],
+    [UPDATE_OF, updateOf],
     ...Object.entries(SQLITE_FUNCTIONS),
   ] as const)
     database.function(name, IN_STATEMENTS, work);

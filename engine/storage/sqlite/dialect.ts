@@ -3,7 +3,7 @@ import { ENGINE_PREFIX } from '../../model/model.ts';
 import { generatedName } from '../../names.ts';
 import { type Dialect, literal } from '../dialect.ts';
 import { alterTable } from './alter.ts';
-import { CHECK_WORDS, CHECKS, FOLDED } from './connection.ts';
+import { CHECK_WORDS, CHECKS, FOLDED, UPDATE_OF } from './connection.ts';
 import { BULK_CACHE_KIB, SAMPLE_RANGES, SAMPLE_RANGE_IDS } from './tuning.ts';
 
 const REVISION_TABLE = `${ENGINE_PREFIX}revision`;
@@ -29,6 +29,7 @@ const CATALOGUE = [
   `union all select 'reader', own.name, 'constraint foreign key (' || key."from" || ')', key."from" from own, pragma_foreign_key_list(own.name) as key`,
   `union all select 'reader', own.name, 'constraint unique (' || (select group_concat(name, ', ') from pragma_index_info(i.name)) || ')', c.name from own, pragma_index_list(own.name) as i, pragma_index_info(i.name) as c where i.origin = 'u'`,
   `union all select 'reader', own.name, 'constraint ' || value, c.name from own, json_each(${CHECKS}(own.sql)), pragma_table_xinfo(own.name) as c where instr(lower(value), lower(c.name)) > 0`,
+  `union all select 'reader', own.name, 'trigger ' || t.name, c.name from own, sqlite_schema as t, json_each(${UPDATE_OF}(t.sql)), pragma_table_xinfo(own.name) as c where t.type = 'trigger' and lower(t.tbl_name) = lower(own.name) and value = lower(c.name)`,
   `union all select 'reader', own.name, 'view ' || v.name, '' from own, sqlite_schema as v where v.type = 'view' and instr(lower(v.sql), lower(own.name)) > 0`,
 ].join(' ');
 
