@@ -81,6 +81,9 @@ function writeOne(file: string, text: string | null): void {
   writeFileSync(file, text);
 }
 
+/** Printed every five seconds: whether it comes depends on how busy the machine is. */
+const PROGRESS = /^\d+ (of \d+ lines|rows so far)$/;
+
 /** In this process, with an environment and a console of its own. */
 export async function runCommand(
   name: keyof typeof commands,
@@ -92,7 +95,9 @@ export async function runCommand(
   const { log, error } = console;
   Object.assign(process.env, environment);
   console.log = (text = '') => void (texts.out += `${String(text)}\n`);
-  console.error = (text = '') => void (texts.err += `${String(text)}\n`);
+  console.error = (text = '') => {
+    if (!PROGRESS.test(text)) texts.err += `${String(text)}\n`;
+  };
   try {
     const code = await (await commands[name].load()).run(options);
     return { code, ...texts };
