@@ -18,7 +18,7 @@ export const problemKinds = {
   'too-many-related': { status: 400, title: 'Too many related records' },
   'too-many-groups': { status: 400, title: 'The summary has too many groups' },
   unauthorized: { status: 401, title: 'The request needs a token' },
-  forbidden: { status: 403, title: 'The token does not allow this' },
+  forbidden: { status: 403, title: 'You may not do this' },
   'origin-not-allowed': { status: 403, title: 'Pages of this origin may not use the service' },
   'path-not-found': { status: 404, title: 'No such path' },
   'record-not-found': { status: 404, title: 'No such record' },

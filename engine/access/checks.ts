@@ -188,9 +188,9 @@ function* creationFaults(role: Role, type: RecordType, model: Model): Findings {
 
 /** Refuses conditions on types that own each other in a circle: without them, the role would allow more than its file says. */
 function* unsupported(role: Role, type: RecordType, model: Model): Findings {
-  const circle = circleOf(type, model);
+  const circle = circleOf(type);
   const isRead = (one: RecordType): boolean => Boolean(ruleOf(role, one, model, 'read'));
-  if (!circle.some((one) => isRead(one) || ownersOf(one, model).some(({ parts }) => isRead(parts.source)))) return;
+  if (!circle.some((one) => isRead(one) || ownersOf(one).some(({ parts }) => isRead(parts.source)))) return;
   const isPlain = circle.every((one) => {
     const rule = ruleOf(role, one, model, 'read');
     return rule && rule.where.length === 0 && rule.isScoped;
@@ -207,8 +207,8 @@ function pathOf(role: Role, type: RecordType, action: Action): YamlPath | undefi
 }
 
 /** The types that own each other in a circle with this one. */
-function circleOf(type: RecordType, model: Model): readonly RecordType[] {
-  const owners = (one: RecordType): readonly RecordType[] => ownersOf(one, model).map(({ parts }) => parts.source);
+function circleOf(type: RecordType): readonly RecordType[] {
+  const owners = (one: RecordType): readonly RecordType[] => ownersOf(one).map(({ parts }) => parts.source);
   const above = (from: RecordType): ReadonlySet<RecordType> => {
     const found = new Set(owners(from));
     for (const one of found) for (const owner of owners(one)) found.add(owner);

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import { createCache, memoized } from '../memo.ts';
 import { type Filter, prefixed } from '../model/filters.ts';
-import type { Model, RecordType, Relation } from '../model/model.ts';
+import { type Model, owningReferences, type RecordType, type Relation } from '../model/model.ts';
 import {
   type Action,
   ACTIONS,
@@ -103,22 +103,17 @@ interface OwnerLink {
   readonly isRequired: boolean;
 }
 
-const ownerLinks = memoized(({ types }: Model) => {
-  const links = [...types.values()].flatMap(({ relations }) => [...relations.values()].flatMap(ownerLink));
-  return Map.groupBy(links, ({ parts }) => parts.target);
-});
-
-function ownerLink(parts: Relation): readonly OwnerLink[] {
-  const { link, owned, source, target } = parts;
-  if (!owned || link.at !== 'target') return [];
-  const { reference } = link;
-  const undeclared = { name: `$${reference.column}`, source: target, target: source, toMany: false } as const;
-  const relation = reference.relation ?? { ...parts, ...undeclared, link: { at: 'source', reference } };
-  return [{ relation, parts, column: reference.column, isRequired: reference.required }];
-}
-
-/** The links of a part to its owners. `type`: as in `model`. */
-export const ownersOf = (type: RecordType, model: Model): readonly OwnerLink[] => ownerLinks(model).get(type) ?? [];
+export const ownersOf = memoized((part: RecordType): readonly OwnerLink[] =>
+  owningReferences(part).flatMap((reference) =>
+    [...reference.target.relations.values()].flatMap((parts) => {
+      if (parts.link.at !== 'target' || parts.link.reference !== reference) return [];
+      const { column, required: isRequired } = reference;
+      const undeclared = { name: `$${column}`, source: part, target: reference.target, toMany: false } as const;
+      const relation = reference.relation ?? { ...parts, ...undeclared, link: { at: 'source', reference } };
+      return [{ relation, parts, column, isRequired }];
+    }),
+  ),
+);
 
 const hasNull = ({ target, ...relation }: Relation, value: boolean): Filter => {
   const path = { name: `${relation.name}.${target.identifier.name}`, type: target, field: undefined };
@@ -226,7 +221,7 @@ function writeEntry(
 /** A part that the role does not name is written where its owner is. */
 function partEntry(binding: RoleBinding, type: RecordType, below: readonly RecordType[]): Entry | undefined {
   if (below.includes(type)) return undefined;
-  const owners = ownersOf(type, binding.model).map(({ parts, column }) => {
+  const owners = ownersOf(type).map(({ parts, column }) => {
     return { type: parts.source, column, parts: parts.name };
   });
   const entries = owners.flatMap((owner) =>
@@ -243,7 +238,7 @@ function readEntry(binding: RoleBinding, type: RecordType): Entry | undefined {
   const rule = binding.rules.get(type.name)?.read;
   if (rule === false || !isReadable(binding, type)) return undefined;
   const { at = '', members, openKeys = true } = rule ?? {};
-  const isPart = rule === undefined && ownersOf(type, binding.model).length === 1;
+  const isPart = rule === undefined && ownersOf(type).length === 1;
   const whole = wholeOfData(type, binding.model);
   return lazyEntry({ at, members, openKeys, isPart }, () => ({ ...WHOLE, where: visibleOf(binding, whole) }));
 }
@@ -252,7 +247,7 @@ function readEntry(binding: RoleBinding, type: RecordType): Entry | undefined {
 function isReadable(binding: RoleBinding, type: RecordType, above: readonly RecordType[] = []): boolean {
   const rule = binding.rules.get(type.name)?.read;
   if (rule !== undefined || above.includes(type)) return Boolean(rule);
-  return ownersOf(type, binding.model).some(({ parts }) => isReadable(binding, parts.source, [...above, type]));
+  return ownersOf(type).some(({ parts }) => isReadable(binding, parts.source, [...above, type]));
 }
 
 /** The conditions of records that may be read: those of the type, and of its owners. undefined: there are none. */
@@ -269,7 +264,7 @@ function visibleOf(binding: RoleBinding, whole: RecordType): Entry['where'] {
 }
 
 function withOwners(binding: RoleBinding, whole: RecordType, own: readonly Filter[], rule: Rule | undefined) {
-  const owners = ownersOf(whole, wholeData(binding.model));
+  const owners = ownersOf(whole);
   if (owners.length === 0) return rule && own;
   const links = owners.flatMap(({ relation, isRequired }): readonly Filter[] => {
     const type = binding.model.types.get(relation.target.name);

@@ -47,7 +47,7 @@ function describeRule(role: Role, type: RecordType, action: Action, model: Model
   const [written] = role.entriesOf(type, action);
   if (rule === false) return `no (${written ? placeOf(written) : ''})`;
   if (rule === undefined) {
-    const owners = ownersOf(type, model).map(({ parts }) => `${parts.source.name}.${parts.name}`);
+    const owners = ownersOf(type).map(({ parts }) => `${parts.source.name}.${parts.name}`);
     return owners.length === 0 ? 'no' : `with its owner, through ${owners.join(' or ')}`;
   }
   return `${summaryOf(rule, written?.value)} (${rule.at})`;

@@ -145,7 +145,10 @@ export async function serveCall(
     const type = typeOf(model, typeName, rights);
     const entry: OperationEntry = OPERATIONS[name];
     if (type.operations.has(entry.right) && !can(rights, type, entry.right))
-      throw new Problem('forbidden', `You may not use ${name} on ${type.name}${hiddenRequirement(rights, type)}`);
+      throw new Problem(
+        'forbidden',
+        `You may not use ${name} on ${type.name}${hiddenRequirement(rights, type, entry.right)}`,
+      );
     const reason = entry.unsuited?.(type, rights);
     if (!isGranted(entry, type) || reason !== undefined)
       throw new Problem(

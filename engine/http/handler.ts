@@ -198,8 +198,7 @@ const isDryRun = (query: string): boolean => new URLSearchParams(query).get(DRY_
 
 function refuseMethod(method: string, { allow, withheld, unsuited }: Route): never {
   const cause = withheld.get(method);
-  if (cause !== undefined)
-    throw new Problem('forbidden', `The token does not allow ${method} here${cause}; it allows ${allow}`);
+  if (cause !== undefined) throw new Problem('forbidden', `You may not ${method} here${cause}; allowed are ${allow}`);
   const reason = unsuited.get(method);
   const message = `${method} is not offered here; ${allow} are${reason === undefined ? '' : `: ${reason}`}`;
   throw new Problem('method-not-allowed', message, { headers: { Allow: allow } });

@@ -49,7 +49,7 @@ export function createAgentEndpoint(engine: Engine, { title, ...limits }: TextLi
         model,
         call: (type, name, call) => serveCall(() => engine.clients().of(request), type, name, call, caller),
         refused: (error) => host.problemOf(error, requestId),
-        withheld: 'Your token does not allow this.',
+        withheld: 'You may not do this.',
       });
       const answer = refusalOf(request, message) ?? (await answered(asWebRequest(request), message, server));
       await host.reply(answer, request, response);

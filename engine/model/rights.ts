@@ -166,8 +166,8 @@ export const requiresHidden = (rights: Rights, { name: type, relations }: Record
   );
 
 /** Ends the message that refuses an operation, where the cause is not the right to write the type. */
-export const hiddenRequirement = (rights: Rights, type: RecordType): string =>
-  can(rights, type, 'update') && requiresHidden(rights, type)
+export const hiddenRequirement = (rights: Rights, type: RecordType, operation: Operation = 'create'): string =>
+  operation === 'create' && can(rights, type, 'update') && requiresHidden(rights, type)
     ? ', since a new record must link one of a type that may not be read'
     : '';
 

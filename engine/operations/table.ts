@@ -221,7 +221,7 @@ export const isGranted = ({ right, and = right, log }: OperationEntry, { operati
 
 /** Why the client may not do this; undefined if it may. Completes the message that refuses it. */
 export function refusalOf({ right, and = right, log }: OperationEntry, type: RecordType, rights: Rights) {
-  if (!can(rights, type, right) || !can(rights, type, and)) return hiddenRequirement(rights, type);
+  if (!can(rights, type, right) || !can(rights, type, and)) return hiddenRequirement(rights, type, right);
   if (log === undefined || (log === 'of some records' ? hasHistory : hasWholeHistory)(rights, type)) return undefined;
   return hasHistory(rights, type)
     ? `, since it does not read all records of ${type.name}`

@@ -200,7 +200,7 @@ function readCreate(reading: QueryReading): WriteQuery | UpsertQuery {
   if (!type.operations.has('update'))
     complainAbout(faults, ON)('not-offered', `${type.name} does not offer updates, ${asked}`);
   else if (!can(rights, type, 'update'))
-    throw new Problem('forbidden', `The token does not allow updates of ${type.name}, ${asked}`);
+    throw new Problem('forbidden', `You may not update records of ${type.name}, ${asked}`);
   return readUpsert(reading, [byIdentifier(type)]);
 }
 

@@ -50,7 +50,7 @@ export const en = {
   'problem.unreachable': 'The service cannot be reached. Try again when the connection is back.',
   'problem.unanswered':
     'The connection broke before the service answered. This may have been saved: trying again is safe.',
-  'problem.forbidden': 'Your token does not allow this: %{message}',
+  'problem.forbidden': 'You may not do this: %{message}',
   'problem.unauthorized': 'The service does not accept your token any more. Enter another one.',
   'problem.busy':
     'The service is busy. Nothing was changed. Try again in %{smart_count} second. |||| The service is busy. Nothing was changed. Try again in %{smart_count} seconds.',

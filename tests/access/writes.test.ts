@@ -380,7 +380,7 @@ test.each(Object.keys(ROLES))('%s puts back what it gets', async (role) => {
       true,
       expect.anything(),
     ]);
-    if (answer.status === 403) expect(answer.text).toContain('The token does not allow PUT');
+    if (answer.status === 403) expect(answer.text).toContain('You may not PUT');
     expect(await records('Order').get(ids[name] ?? 0)).toEqual(before);
   }
 });

@@ -7,12 +7,13 @@ import { inDocumentOrder } from '../../json/fault-order.ts';
 import { escapeStep, isObject, type JsonValue } from '../../json/json.ts';
 import type { Filter } from '../../model/filters.ts';
 import type { Identifier } from '../../model/identifier.ts';
-import { documentOf, identifierIn, type RecordType, type Reference } from '../../model/model.ts';
-import { type Action, type Entry, entryOf, type Owner, shows, takes } from '../../model/rights.ts';
+import { documentOf, identifierIn, owningReferences, type RecordType } from '../../model/model.ts';
+import { type Action, type Entry, entryOf, type Owner, takes } from '../../model/rights.ts';
 import { type Fault, faultyRequest } from '../../problem.ts';
 import { encode } from '../columns.ts';
 import {
   type Forbidden,
+  idOf,
   isChanged,
   isNode,
   isReplaced,
@@ -37,12 +38,10 @@ export interface Touched {
   readonly member?: string | undefined;
 }
 
-/** A record that must meet conditions at the end of the write. */
-export interface Expected<R> {
-  readonly type: RecordType;
+/** A record that must meet conditions before the write, or at its end. `at`: the rule. */
+export interface Expected<R> extends Pick<Touched, 'type' | 'action' | 'pointer'> {
   readonly record: R;
   readonly conditions: readonly Filter[];
-  readonly pointer: string;
   readonly at: string;
 }
 
@@ -73,31 +72,29 @@ export function isSent(
 ): boolean {
   const { rights, readOnlyToo } = session;
   if (rights.checked === undefined || readOnlyToo || !writable || node.isLost) return true;
-  const { type } = node;
-  const isSeen = shows(rights, type, name);
-  if (takes(rights, type, actionOn(node), name)) {
-    if (!isSeen && node.stored) node.isUnseen = true;
+  const isSeen = isSeenIn(session, node, name);
+  if (has(entryFor(session, node.type, actionOn(node)), node.type, name)) {
+    if (!isSeen) node.isUnseen = true;
     return true;
   }
-  if ((!isSeen && node.stored) || !isSame()) forbidValue(session, node, name, pointer);
+  if (!isSeen || !isSame()) forbidValue(session, node, name, pointer);
   return false;
 }
 
-export const takesOpen = ({ rights, readOnlyToo }: WriteSession, node: Node): boolean =>
-  rights.checked === undefined || readOnlyToo || entryOf(rights, node.type.name, actionOn(node))?.openKeys === true;
+/** Whether an entry has a field or relation, or an open key. */
+const has = (entry: Entry | undefined, { fields, relations }: RecordType, name: string): boolean =>
+  entry !== undefined &&
+  (fields.has(name) || relations.has(name) ? (entry.members?.has(name) ?? true) : entry.openKeys);
 
-export const seesOpen = ({ rights }: WriteSession, { type, stored }: Node): boolean =>
-  rights.checked === undefined || !stored || entryOf(rights, type.name, 'read')?.openKeys === true;
+/** Whether the role sees the value, so that it may be compared with what is stored. */
+export const isSeenIn = ({ rights }: WriteSession, { type, stored }: Node, name: string): boolean =>
+  rights.checked === undefined || !stored || has(entryOf(rights, type.name, 'read'), type, name);
 
 export function forbidValue(session: WriteSession, node: Node, name: string, pointer: string): void {
   const { at = '' } = entryFor(session, node.type, actionOn(node)) ?? {};
   const message = `You may not write this value of "${name}" of ${node.type.name}; leave it out`;
   session.forbidden.push({ fault: { pointer, code: 'forbidden', message }, at });
 }
-
-/** Whether the role sees the value, so that it may be compared with what is stored. */
-export const isSeenIn = ({ rights }: WriteSession, { type, stored }: Node, name: string): boolean =>
-  rights.checked === undefined || !stored || shows(rights, type, name);
 
 /** The value that the role sets for a field or link, as its column holds it; undefined if it sets none. */
 export function setValue(session: WriteSession, node: Node, name: string): SqlValue | undefined {
@@ -177,17 +174,11 @@ function forbidLinks(session: WriteSession, node: Node): void {
     const reference = table.columnOf.get(column)?.reference;
     const name = reference?.relation?.name;
     const isSame = stored ? !isReplaced(node, column) : value === null;
-    if (!reference || name === undefined || isSame || isOwning(reference)) continue;
+    if (!reference || name === undefined || isSame || owningReferences(type).includes(reference)) continue;
     const isSet = setValue(session, node, name) === value;
     if (!isSet && !takes(session.rights, type, actionOn(node), name)) forbidValue(session, node, name, pointer);
   }
 }
-
-/** Whether the link says which record owns this one. */
-export const isOwning = (reference: Reference): boolean =>
-  [...reference.target.relations.values()].some(
-    ({ owned, link }) => owned && link.at === 'target' && link.reference === reference,
-  );
 
 /** Throws `forbidden` with all that the role may not do. */
 export async function allow(session: WriteSession, touched: readonly Touched[]): Promise<Allowed> {
@@ -197,39 +188,42 @@ export async function allow(session: WriteSession, touched: readonly Touched[]):
     const { owners } = entryFor(session, one.type, one.action) ?? {};
     if (owners) all.push(...(await ownersOf(session, one, owners)));
   }
+  const before: Expected<Identifier | Node>[] = [];
   const expected: Expected<Identifier | Node>[] = [];
-  const groups = Map.groupBy(all, ({ type, action }) => `${action} ${type.name}`);
-  for (const group of groups.values()) {
-    const [{ type, action } = { type: undefined, action: 'update' as const }] = group;
-    const entry = type && entryFor(session, type, action);
-    const met = type && entry ? await meetingBefore(session, type, action, entry, group) : new Set();
-    for (const one of group) {
-      const isMember = one.member === undefined || (entry?.members?.has(one.member) ?? true);
-      for (const record of one.records) {
-        if (!entry?.where || !isMember || (action !== 'create' && !met.has(idIn(record))))
-          refuseRecord(session, one, record, entry);
-        const conditions = action === 'update' ? (entry?.to ?? entry?.where) : entry?.where;
-        if (action !== 'delete' && entry && conditions && conditions.length > 0)
-          expected.push({ type: one.type, record, conditions, pointer: one.pointer, at: entry.at });
-      }
+  for (const { type, action, pointer, member, records } of all) {
+    const entry = entryFor(session, type, action);
+    const { where = NEVER, to = where, at = '' } = entry ?? {};
+    const isWritten = member === undefined || has(entry, type, member);
+    for (const record of records) {
+      const one = { type, action, pointer, record, at };
+      if (action !== 'create' || !isWritten || where === NEVER)
+        before.push({ ...one, conditions: isWritten ? where : NEVER });
+      if (action !== 'delete') expected.push({ ...one, conditions: action === 'update' ? to : where });
     }
   }
+  for (const one of await unmetOf(session, before)) refuseRecord(session, one);
   throwForbidden(session, session.forbidden);
-  return { expected };
+  return { expected: expected.filter(({ conditions }) => conditions.length > 0) };
 }
+
+/** The conditions of entries that allow nothing. */
+const NEVER: readonly Filter[] = Object.freeze([]);
 
 const idIn = (record: Identifier | Node): Identifier | undefined => (isNode(record) ? record.identifier : record);
 
-async function meetingBefore(
-  { reads, writer, rights }: WriteSession,
-  type: RecordType,
-  action: WriteAction,
-  { where }: Entry,
-  group: readonly Touched[],
-): Promise<ReadonlySet<unknown>> {
-  if (action === 'create') return new Set();
-  const identifiers = group.flatMap(({ records }) => records.flatMap((record) => idIn(record) ?? []));
-  return reads.meeting(writer, rights, type, where, [...new Set(identifiers)]);
+async function unmetOf<R extends Identifier | Node>(
+  { reads, writer, rights }: Pick<WriteSession, 'reads' | 'writer' | 'rights'>,
+  expected: readonly Expected<R>[],
+): Promise<readonly Expected<R>[]> {
+  const unmet: Expected<R>[] = [];
+  for (const [conditions, some] of Map.groupBy(expected, (one) => one.conditions)) {
+    const [{ type } = { type: undefined }] = some;
+    const identifiers = new Set(some.flatMap(({ record }) => idIn(record) ?? []));
+    const asked = conditions === NEVER ? undefined : conditions;
+    const met = type && (await reads.meeting(writer, rights, type, asked, [...identifiers]));
+    for (const one of some) if (!met?.has(idIn(one.record) ?? '')) unmet.push(one);
+  }
+  return unmet;
 }
 
 /** The owners of parts that the role does not name: to write the part is to update each of them. */
@@ -237,25 +231,27 @@ async function ownersOf(session: WriteSession, part: Touched, owners: readonly O
   const { rights, writer, tables, forbidden } = session;
   const { type, records, pointer } = part;
   const found: Touched[] = [];
-  const owned = new Set<Identifier | Node>();
-  const own = (record: Identifier | Node, owner: Owner, link: SqlValue | Node): void => {
-    if (link === null) return;
-    owned.add(record);
-    const isNew = isNode(link) && !link.stored;
-    if (!isNew) {
-      const identifier = isNode(link) ? (link.identifier ?? link) : (link as Identifier);
-      found.push({ type: owner.type, action: 'update', records: [identifier], pointer, member: owner.parts });
-    } else if (!takes(rights, owner.type, 'create', owner.parts)) forbidValue(session, link, owner.parts, pointer);
-  };
-  for (const owner of owners) {
+  const owned = new Set<SqlValue | Node>();
+  const refuse = (at: string, message: string): void =>
+    void forbidden.push({ fault: { pointer: at, code: 'forbidden', message }, at: '' });
+  for (const { type: owner, column, parts } of owners) {
     const unread = records.filter((record) => !isNode(record));
-    const rows = await writer.all(tables.of(type).linksIn(owner.column).rows, [JSON.stringify(unread)]);
-    for (const [identifier, link = null] of rows) own(identifier as Identifier, owner, link);
-    for (const record of records)
-      if (isNode(record)) {
-        const links = new Set([storedValue(record, owner.column), record.assigned.get(owner.column)?.value]);
-        for (const link of links) if (link !== undefined) own(record, owner, link);
-      }
+    const rows = await writer.all(tables.of(type).linksIn(column).rows, [JSON.stringify(unread)]);
+    const stored = rows.map(([record = null, link = null]) => ({ record, link, at: pointer }));
+    const ofBody = records.filter(isNode).flatMap((record) => {
+      const { value = null, pointer: at = pointer } = record.assigned.get(column) ?? {};
+      return [...new Set([storedValue(record, column) ?? null, value])].map((link) => ({ record, link, at }));
+    });
+    for (const { record, link, at } of [...stored, ...ofBody]) {
+      if (link === null) continue;
+      owned.add(record);
+      const identifier = isNode(link) ? idOf(link) : (link as Identifier);
+      if (!isNode(identifier))
+        found.push({ type: owner, action: 'update', records: [identifier], pointer: at, member: parts });
+      // A link to a record that is not there is refused later.
+      else if (!identifier.isLost && !takes(rights, owner, 'create', parts))
+        refuse(at, `You may not create a record of ${owner.name} with "${parts}"`);
+    }
   }
   // What their conditions say must hold until the write ends.
   if (tables.locks)
@@ -263,22 +259,20 @@ async function ownersOf(session: WriteSession, part: Touched, owners: readonly O
       const identifiers = some.flatMap((one) => one.records.flatMap((record) => idIn(record) ?? []));
       await writer.column(tables.of(owner).locking('update').lock, [JSON.stringify(identifiers)]);
     }
-  const message = `You may not write records of ${type.name} that belong to no other record`;
   if (records.some((record) => !owned.has(record)))
-    forbidden.push({ fault: { pointer, code: 'forbidden', message }, at: '' });
+    refuse(pointer, `You may not write records of ${type.name} that belong to no other record`);
   return found;
 }
 
 const VERBS = { create: 'create', update: 'change', delete: 'delete' } as const;
 
-function refuseRecord(session: WriteSession, one: Touched, record: Identifier | Node, entry: Entry | undefined): void {
+function refuseRecord(session: WriteSession, { type, action, pointer, record, at }: Expected<Identifier | Node>): void {
   const { records, unique, forbidden } = session;
-  const { type, action, pointer } = one;
   const isFound = records.some((item) => item.pointer === pointer && item.identifier === idIn(record));
   if (unique && action === 'update' && isNode(record) && isFound) throw notUpsertable(session, [pointer]);
-  const name = nameOf({ type, identifier: action === 'create' ? undefined : idIn(record) });
-  const message = `You may not ${VERBS[action]} ${action === 'create' ? `records of ${type.name} here` : name}`;
-  forbidden.push({ fault: { pointer, code: 'forbidden', message }, at: entry?.at ?? '' });
+  const name = action === 'create' ? `records of ${type.name} here` : nameOf({ type, identifier: idIn(record) });
+  const message = `You may not ${VERBS[action]} ${name}`;
+  forbidden.push({ fault: { pointer, code: 'forbidden', message }, at });
 }
 
 /** Of an upsert, for a record that the role may not read or may not change. */
@@ -300,23 +294,13 @@ function throwForbidden({ records }: Pick<WriteSession, 'records'>, all: readonl
 
 /** Throws `forbidden` unless all records are as they must be at the end of the write. */
 export async function confirm(
-  { reads, writer, rights, records }: Pick<WriteSession, 'reads' | 'writer' | 'rights' | 'records'>,
+  session: Pick<WriteSession, 'reads' | 'writer' | 'rights' | 'records'>,
   expected: readonly Expected<Identifier>[],
 ): Promise<void> {
-  const forbidden: Forbidden[] = [];
-  for (const [conditions, some] of Map.groupBy(expected, (one) => one.conditions)) {
-    const [{ type } = { type: undefined }] = some;
-    const identifiers = some.map(({ record }) => record);
-    const met = type && (await reads.meeting(writer, rights, type, conditions, identifiers));
-    for (const {
-      record,
-      type: { name },
-      pointer,
-      at,
-    } of some) {
-      const message = `You may not write a record of ${name} like this`;
-      if (!met?.has(record)) forbidden.push({ fault: { pointer, code: 'forbidden', message }, at });
-    }
-  }
-  throwForbidden({ records }, forbidden);
+  const unmet = await unmetOf(session, expected);
+  const forbidden = unmet.map(({ type, pointer, at }): Forbidden => {
+    const message = `You may not write a record of ${type.name} like this`;
+    return { fault: { pointer, code: 'forbidden', message }, at };
+  });
+  throwForbidden(session, forbidden);
 }

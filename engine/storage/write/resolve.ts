@@ -13,6 +13,7 @@ import {
   type Field,
   identifierIn,
   type Link,
+  owningReferences,
   type RecordType,
   type Reference,
   type Relation,
@@ -22,17 +23,7 @@ import { shortened } from '../../names.ts';
 import { type Fault, faultyRequest, Problem } from '../../problem.ts';
 import { meets } from '../../query/operators.ts';
 import { columnType, encode, encodedDefault, stampFor } from '../columns.ts';
-import {
-  forbidValue,
-  giveValues,
-  isOwning,
-  isSeenIn,
-  isSent,
-  notUpsertable,
-  seesOpen,
-  setValue,
-  takesOpen,
-} from './allowed.ts';
+import { giveValues, isSeenIn, isSent, notUpsertable, setValue } from './allowed.ts';
 import {
   assign,
   type Assigned,
@@ -344,7 +335,7 @@ async function isOwnedBy(session: WriteSession, node: Node, owner: Node): Promis
   const above = new Set([node]);
   for (const current of above) {
     if (current === owner) return true;
-    for (const { column, target } of ownedBy(current.type)) {
+    for (const { column, target } of owningReferences(current.type)) {
       const value = current.assigned.get(column)?.value ?? storedValue(current, column) ?? null;
       if (value === null) continue;
       above.add(isNode(value) ? value : await touch(session, target, value, current.pointer));
@@ -355,11 +346,9 @@ async function isOwnedBy(session: WriteSession, node: Node, owner: Node): Promis
 
 const typesAbove = memoized((type: RecordType): ReadonlySet<RecordType> => {
   const types = new Set([type]);
-  for (const one of types) for (const { target } of ownedBy(one)) types.add(target);
+  for (const one of types) for (const { target } of owningReferences(one)) types.add(target);
   return types;
 });
-
-const ownedBy = ({ references }: RecordType): readonly Reference[] => references.filter(isOwning);
 
 /** Restores the document order of open keys, since JavaScript puts integer-like keys first. */
 function keysOf(body: JsonObject, raw: RawMembers | undefined): readonly string[] {
@@ -433,12 +422,8 @@ function resolveOpenKey(session: WriteSession, node: Node, key: string, sent: Ra
   const { pointer, writable } = mention;
   const before = openKeysOf(node).get(key);
   const member = session.mergePatch ? patched(before, sent) : sent;
-  if (!writable && !seesOpen(session, node)) return refuseLinked(session, node, pointer);
-  if (writable && !takesOpen(session, node)) {
-    if (!seesOpen(session, node) || !isSameMember(before, member)) forbidValue(session, node, key, pointer);
-    return undefined;
-  }
-  if (!seesOpen(session, node)) node.isUnseen = true;
+  if (!writable && !isSeenIn(session, node, key)) return refuseLinked(session, node, pointer);
+  if (!isSent(session, node, key, mention, () => isSameMember(before, member))) return undefined;
   const known = node.openKeys.get(key);
   if (known && known.member?.text !== member?.text) return contradict(session, pointer, known.pointer);
   if (!known?.isWritten) node.openKeys.set(key, { member, pointer, isWritten: writable });

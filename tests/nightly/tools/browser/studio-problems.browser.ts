@@ -78,7 +78,7 @@ test.each<[title: string, provoke: (page: Page, folder: Stored) => Promise<Undo>
       await useToken(page, tokens.reader);
       return () => useToken(page, tokens.full);
     },
-    'Your token does not allow this',
+    'You may not do this',
   ],
   [
     '404',
