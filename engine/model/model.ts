@@ -290,8 +290,16 @@ export const linkKeyIn = (relation: Relation, link: JsonObject): readonly Field[
     ? linkKeys(relation).find((fields) => fields.every(({ name }) => (link[name] ?? null) !== null))
     : undefined;
 
+/** Whether records of the type, or nested ones, have relations that unique values can name. */
+const hasLinkKeys = memoized((type: RecordType): boolean => {
+  const types = new Set([type]);
+  for (const { relations } of types) for (const { target } of relations.values()) types.add(target);
+  return [...types].some(({ relations }) => [...relations.values()].some((one) => linkKeys(one).length > 0));
+});
+
 /** Whether a body names a record by unique values. */
 export const namesByValues = (type: RecordType, body: JsonObject): boolean =>
+  hasLinkKeys(type) &&
   relationsIn(type, body).some((key) => {
     const relation = type.relations.get(key);
     return [body[key] ?? null].flat().some((item: JsonValue) => {
