@@ -1,13 +1,18 @@
-/** Full case folding after normalization. The Unicode version is fixed, so that results do not depend on Node.js. */
+/**
+ * Full case folding after normalization. The Unicode version is fixed, so that results do not depend on Node.js; a later
+ * version requires a migration of stored strings. `unicode-data.json` has what is needed of CaseFolding.txt, statuses C
+ * (`41-5a>61` folds A to a, B to b, and so on; `100-12e/2>101` every second code point) and F (one code point to several),
+ * and of UnicodeData.txt the unassigned code points: normalization of all others never changes.
+ */
 import type { JsonValue } from '../json/json.ts';
-import { FULL_FOLDINGS, SINGLE_FOLDINGS, UNASSIGNED } from './unicode-data.ts';
+import unicode from './unicode-data.json';
 
 const codePoint = (hex: string): number => Number.parseInt(hex, 16);
 const textOf = (hex: readonly string[]): string => String.fromCodePoint(...hex.map(codePoint));
-const wordsOf = (data: string): readonly string[] => data.trim().split(/\s+/);
+const wordsOf = (lines: readonly string[]): readonly string[] => lines.flatMap((line) => line.split(' '));
 
 function* singleFoldings(): Generator<readonly [from: string, to: string]> {
-  for (const word of wordsOf(SINGLE_FOLDINGS)) {
+  for (const word of wordsOf(unicode.singleFoldings)) {
     const [, start = '', end = start, step = '1', target = ''] =
       /^([^-/>]+)(?:-([^/>]+))?(?:\/(\d))?>(.+)$/.exec(word) ?? [];
     const distance = codePoint(target) - codePoint(start);
@@ -16,7 +21,7 @@ function* singleFoldings(): Generator<readonly [from: string, to: string]> {
   }
 }
 
-const fullFoldings = wordsOf(FULL_FOLDINGS).map((word) => {
+const fullFoldings = wordsOf(unicode.fullFoldings).map((word) => {
   const [from = '', to = ''] = word.split('>');
   return [textOf([from]), textOf(to.split('.'))] as const;
 });
@@ -28,7 +33,7 @@ const FOLDED = new RegExp(
   `[${[...FOLDINGS.keys()].map((one) => `\\u{${one.codePointAt(0)?.toString(16)}}`).join('')}]`,
   'gu',
 );
-const unassigned = wordsOf(UNASSIGNED).map(inClass).join('');
+const unassigned = wordsOf(unicode.unassigned).map(inClass).join('');
 const LATER = new RegExp(`[${unassigned}]`, 'u');
 const AROUND_LATER = new RegExp(`([${unassigned}]+)`, 'u');
 
