@@ -115,7 +115,7 @@ export async function* follow(
   const reader = (): EntryReader => selectionOf(served().model)(types === undefined ? undefined : [types].flat());
   const place = await feed.placeOf(after);
   const stop = new AbortController();
-  signal?.addEventListener('abort', feed.wake, { signal: stop.signal });
+  signal?.addEventListener('abort', feed.hear, { signal: stop.signal });
   try {
     const isOver = (): boolean => signal?.aborted === true;
     for await (const { log, entries } of feed.follow(place, { reader, isOver }))

@@ -5,8 +5,10 @@ import type { Model, RecordType } from '../model/model.ts';
 import { hasHistory, hasWholeHistory, knows, type Rights } from '../model/rights.ts';
 import { didYouMean } from '../names.ts';
 import { EVENTS_TYPE, JSON_TYPE, NDJSON_TYPE } from '../operations/table.ts';
-import { type Fault, faultyRequest, Problem } from '../problem.ts';
-import { complainAbout, parseParameters, quote } from '../query/parameters.ts';
+import { faultyRequest, Problem } from '../problem.ts';
+import type { ChangesQuery } from '../query/list-query.ts';
+import { quote } from '../query/parameters.ts';
+import { readChanges } from '../query/resolve.ts';
 import { COPIES_OF_TEXT } from '../storage/driver.ts';
 import { createEntryReader, entryJson, type EntryReader } from '../storage/log/entries.ts';
 import { type ChangePage, cursorOf, type Feed } from '../storage/log/feed.ts';
@@ -38,49 +40,13 @@ const MOST_READERS = 100;
 function followed(name: string, recorded: readonly RecordType[], rights: Rights): RecordType {
   const type = recorded.find((one) => one.name === name);
   if (type === undefined) {
-    const hint = didYouMean(
-      name,
-      recorded.map((one) => one.name),
-    );
-    const message = `There is no type ${quote(name)} with a history${hint}`;
+    const known = recorded.map((one) => one.name);
+    const message = `There is no type ${quote(name)} with a history${didYouMean(name, known)}`;
     throw faultyRequest('invalid-query', [{ parameter: 'type', code: 'unknown-type', message }]);
   }
   if (!hasHistory(rights, type)) throw new Problem('forbidden', `The token does not allow the history of ${name}`);
   if (hasWholeHistory(rights, type)) return type;
   throw new Problem('forbidden', `The token may not read every record of ${name}, and so not follow its changes`);
-}
-
-interface ChangesQuery {
-  readonly after: string | undefined;
-  readonly types: readonly string[] | undefined;
-  readonly limit: number;
-  readonly values: boolean;
-}
-
-const PARAMETERS = ['after', 'type', 'limit', 'values'];
-const USUAL_LIMIT = 100;
-const MAX_LIMIT = 1000;
-
-function queryIn(search: string, isStream: boolean): ChangesQuery {
-  const { all, faults: malformed } = parseParameters(search);
-  const faults: Fault[] = [...malformed];
-  const given = new Map<string, string>();
-  for (const { key, value } of all) {
-    const complain = complainAbout(faults, key);
-    if (!PARAMETERS.includes(key))
-      complain('unknown-parameter', `Unknown parameter ${quote(key)}`, () => didYouMean(key, PARAMETERS));
-    else if (given.has(key)) complain('repeated', `${quote(key)} is given twice; commas separate types`);
-    given.set(key, value);
-  }
-  const [limit = String(USUAL_LIMIT), values = 'false'] = ['limit', 'values'].map((name) => given.get(name));
-  if (isStream && given.has('limit')) complainAbout(faults, 'limit')('not-for-streams', 'A stream has no limit');
-  if (!/^\d{1,4}$/.test(limit) || Number(limit) < 1 || Number(limit) > MAX_LIMIT)
-    complainAbout(faults, 'limit')('invalid-value', `limit must be an integer from 1 to ${MAX_LIMIT}`);
-  if (values !== 'true' && values !== 'false')
-    complainAbout(faults, 'values')('invalid-value', 'values must be true or false');
-  if (faults.length > 0) throw faultyRequest('invalid-query', faults);
-  const types = given.get('type')?.split(',');
-  return { after: given.get('after'), types, limit: Number(limit), values: values === 'true' };
 }
 
 export interface ChangesClient {
@@ -153,7 +119,7 @@ export function createChanges(feed: Feed) {
     const select = createSelection(client.model, client.rights);
     return async (exchange): Promise<Answer> => {
       const { target, mediaType, caller } = exchange;
-      const query = queryIn(target.query, mediaType === EVENTS_TYPE);
+      const query = readChanges(target.query, mediaType === EVENTS_TYPE);
       const reader = select(query.types);
       if (mediaType === EVENTS_TYPE) return stream(client, exchange, query, reader);
       const place = await feed.placeOf(query.after);
@@ -178,7 +144,7 @@ export function createChanges(feed: Feed) {
     serverOf,
     drain: (): void => {
       isDraining = true;
-      feed.wake();
+      feed.hear();
     },
   };
 }

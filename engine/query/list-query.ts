@@ -128,3 +128,9 @@ export interface LogQuery {
   /** A cursor. */
   readonly after: string | undefined;
 }
+
+export interface ChangesQuery extends Omit<LogQuery, 'view'> {
+  /** Names of types; undefined for all. */
+  readonly types: readonly string[] | undefined;
+  readonly values: boolean;
+}

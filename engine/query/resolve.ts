@@ -8,6 +8,7 @@ import { didYouMean, nearest } from '../names.ts';
 import { type Fault, faultyRequest, Problem } from '../problem.ts';
 import { resolveFilters } from './filters.ts';
 import type {
+  ChangesQuery,
   DeleteQuery,
   ListQuery,
   LogQuery,
@@ -110,8 +111,8 @@ const KINDS = {
 
 function sortParameters(
   { all, faults: unreadable, shared = '', written = inUrl }: Parameters,
-  accepted: QueryKind,
-  type: RecordType,
+  accepted: Omit<QueryKind, 'resolve'>,
+  type?: RecordType,
 ): Pick<QueryReading, 'limit' | 'orderBy' | 'filters' | 'plain' | 'shared' | 'written' | 'faults'> {
   const faults = [...unreadable];
   const sorted = { limit: [] as Parameter[], orderBy: [] as Parameter[], filters: [] as Parameter[] };
@@ -141,7 +142,12 @@ const EQUIVALENTS: ReadonlyMap<string, string> = new Map([
   ['expand', 'include=RELATION'],
 ]);
 
-function refuse({ key, steps }: Parameter, { plain, conditions }: QueryKind, type: RecordType, faults: Fault[]): void {
+function refuse(
+  { key, steps }: Parameter,
+  { plain, conditions }: Omit<QueryKind, 'resolve'>,
+  type: RecordType | undefined,
+  faults: Fault[],
+): void {
   const complain = complainAbout(faults, key);
   // `page[number]` and `_page` mean the same as `page`.
   const equivalent = EQUIVALENTS.get(/^[_$]?([a-z]+)(?:\[[^\]]*\])*$/.exec(key)?.[1] ?? '');
@@ -150,7 +156,7 @@ function refuse({ key, steps }: Parameter, { plain, conditions }: QueryKind, typ
   else if (key === DRY_RUN) complain('unknown-parameter', `"${key}" can only be used with requests that write`);
   else
     complain('unknown-parameter', `Unknown parameter ${quote(key)}`, () => {
-      const names = [type.identifier.name, ...type.fields.keys(), ...type.relations.keys()];
+      const names = type ? [type.identifier.name, ...type.fields.keys(), ...type.relations.keys()] : [];
       return didYouMeanHint(
         equivalent ?? spellingOf(key, plain, conditions === true ? ['limit', 'orderBy', ...names] : []),
       );
@@ -179,13 +185,32 @@ function readList(reading: QueryReading): ListQuery {
 /** Entries on a page of the log. */
 export const LOG_LIMITS = { usual: 100, most: 1000 } as const;
 
-function readLog({ view, plain, faults }: QueryReading): LogQuery {
+function logLimit({ plain, faults }: Pick<QueryReading, 'plain' | 'faults'>): number {
   const { usual, most } = LOG_LIMITS;
   const text = plain.get('limit') ?? String(usual);
   const limit = /^[1-9]\d*$/.test(text) ? Number(text) : Infinity;
   if (limit > most)
     complainAbout(faults, 'limit')('invalid-value', `"limit" must be an integer from 1 to ${most}, not ${quote(text)}`);
-  return { view: ownFields(view), limit, after: plain.get('after') };
+  return limit;
+}
+
+function readLog(reading: QueryReading): LogQuery {
+  return { view: ownFields(reading.view), limit: logLimit(reading), after: reading.plain.get('after') };
+}
+
+const CHANGES = { plain: ['after', 'type', 'limit', 'values'], conditions: 'can only be used with lists' };
+
+/** The query of a page of all changes, or, as it has no limit, of a stream. Throws `invalid-query`. */
+export function readChanges(search: string, isStream: boolean): ChangesQuery {
+  const plain = isStream ? CHANGES.plain.filter((name) => name !== 'limit') : CHANGES.plain;
+  const sorted = sortParameters(parseParameters(search), { ...CHANGES, plain });
+  const limit = logLimit(sorted);
+  const values = sorted.plain.get('values') ?? 'false';
+  if (values !== 'true' && values !== 'false')
+    complainAbout(sorted.faults, 'values')('invalid-value', `"values" must be true or false, not ${quote(values)}`);
+  if (sorted.faults.length > 0) throw faultyRequest('invalid-query', sorted.faults);
+  const types = sorted.plain.get('type')?.split(',');
+  return { limit, after: sorted.plain.get('after'), types, values: values === 'true' };
 }
 
 function readWrite(reading: QueryReading): WriteQuery {

@@ -122,9 +122,9 @@ test('bad input', async () => {
       ['?type=Produkt', 400, 'There is no type "Produkt" with a history; did you mean "Product"?'],
       ['?type=Plain', 400, 'There is no type "Plain" with a history'],
       ['?type=', 400, 'There is no type "" with a history'],
-      ['?limit=1001', 400, 'limit must be an integer from 1 to 1000'],
-      ['?limit=0', 400, 'limit must be an integer from 1 to 1000'],
-      ['?values=yes', 400, 'values must be true or false'],
+      ['?limit=1001', 400, '"limit" must be an integer from 1 to 1000'],
+      ['?limit=0', 400, '"limit" must be an integer from 1 to 1000'],
+      ['?values=yes', 400, '"values" must be true or false'],
       ['?typ=Product', 400, 'Unknown parameter "typ"; did you mean "type"?'],
       ['?type=Product&type=Part', 400, '"type" is given twice'],
     ] as const) {

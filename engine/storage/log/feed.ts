@@ -2,7 +2,6 @@
  * Follows the log of changes: pages of entries after a position, and new ones as they come. All streams of an instance share
  * one poll of the position up to which every entry is there, and those at the same place share their pages.
  */
-import { setInterval } from 'node:timers';
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import type { Log } from '../../log.ts';
 import { memoized } from '../../memo.ts';
@@ -27,7 +26,7 @@ export function positionIn(cursor: string, log: string, parameter = 'after'): nu
   const [, known, position] = CURSOR.exec(cursor) ?? [];
   const message = `${parameter} is not a cursor: send the "next" of an answer, or the "cursor" of an entry`;
   if (known === undefined) throw faultyRequest('invalid-query', [{ parameter, code: 'malformed', message }]);
-  if (known !== log) throw cursorExpired('the database was replaced');
+  if (known !== log) throw cursorExpired(REPLACED);
   return Number(position);
 }
 
@@ -42,6 +41,8 @@ export interface ChangePage {
   readonly entries: readonly Entry[];
   /** After the last entry, or the last one that the client does not see. */
   readonly next: Place;
+  /** Whether no more entries were readable. */
+  readonly isLast: boolean;
   /** Of the rows as they were read. */
   readonly chars: number;
 }
@@ -60,10 +61,8 @@ export interface Feed {
   page(place: Place, reader: EntryReader, limit: number, isGone: () => boolean): Promise<ChangePage>;
   /** Pages as entries come, and empty ones at the beginning and to tell that it goes on. */
   follow(place: Place, following: Following): AsyncGenerator<ChangePage, void>;
-  /** Looks for news at once. */
+  /** Looks for news at once, and whether streams are over. */
   hear(): void;
-  /** Asks all streams whether they are over. */
-  wake(): void;
   /** Deletes the entries that are older than this; returns their number, undefined if there is no log. */
   forget(days: number): Promise<number | undefined>;
   close(): void;
@@ -88,27 +87,27 @@ interface End {
   readonly last: number;
   /** Up to here, each entry is there, or will never be. */
   readonly readable: number;
+  /** The process that holds up readers, and its program; empty if there is none. */
+  readonly holder: string;
 }
 
 type FeedDriver = Pick<Driver, 'dialect' | 'all' | 'get' | 'write' | 'existing'>;
 
-/** Returns also the process that holds up readers, and the name of its program. */
 function createEndReader({ dialect: { log }, get }: FeedDriver) {
   const END: Statement = {
     sql: `select cast(log as text), expired, last, ${log.held} from ${CONTEXT_TABLE}, (select ${log.last} as last limit 1) as given`,
   };
-  return async (): Promise<End & { readonly holder: string }> => {
+  return async (): Promise<End> => {
     const [number, expired, last, held] = (await get(END, [])) ?? [];
-    const [position = Number(last), ...holder] = JSON.parse(String(held ?? '[]')) as [number?, ...string[]];
-    const found = { log: String(number), expired: Number(expired), last: Number(last), readable: position };
-    return { ...found, holder: holder.join(' ') };
+    const [readable = Number(last), ...holder] = JSON.parse(String(held ?? '[]')) as [number?, ...string[]];
+    return { log: String(number), expired: Number(expired), last: Number(last), readable, holder: holder.join(' ') };
   };
 }
 
 /** Names the process that has held up readers for long. */
 function createHeldReport(log: Log | undefined, heldMs: number) {
   let held = { holder: '', since: 0, isTold: true };
-  return (holder: string): void => {
+  return ({ holder }: End): void => {
     if (holder !== held.holder) held = { holder, since: performance.now(), isTold: holder === '' };
     if (held.isTold || performance.now() - held.since < heldMs) return;
     held.isTold = true;
@@ -116,96 +115,58 @@ function createHeldReport(log: Log | undefined, heldMs: number) {
   };
 }
 
-/** The end of the log: asked once for all who wait for it. */
-function createEnd(driver: FeedDriver, log: Log | undefined, heldMs: number) {
-  const read = createEndReader(driver);
-  const report = createHeldReport(log, heldMs);
-  let latest: End = { log: '', expired: 0, last: 0, readable: 0 };
-  let asking: Promise<End> | undefined;
-  let askingAgain: Promise<End> | undefined;
-  let askedAt = -Infinity;
-  let news = Promise.withResolvers<void>();
-  let listeners = 0;
-  let polling: NodeJS.Timeout | undefined;
-  let hearing: NodeJS.Timeout | undefined;
+/** Asks for the end of the log again and again, for all streams at once. */
+function createWatch(readEnd: () => Promise<End>, report: (end: End) => void) {
+  const listeners = new Set<symbol>();
+  let isAsking = false;
+  let heard = new AbortController();
+  let news = Promise.withResolvers<End | undefined>();
 
-  function wake(): void {
-    const { resolve } = news;
-    news = Promise.withResolvers();
-    resolve();
-  }
-
-  async function askNow(): Promise<End> {
-    askedAt = performance.now();
-    try {
-      const { holder, ...end } = await read();
-      report(holder);
-      return (latest = end);
-    } finally {
-      asking = undefined;
-      wake();
+  async function watch(): Promise<void> {
+    isAsking = true;
+    while (listeners.size > 0) {
+      const end = await readEnd().catch(() => undefined);
+      if (end) report(end);
+      const { resolve } = news;
+      news = Promise.withResolvers();
+      heard = new AbortController();
+      resolve(end);
+      await delay(BURST_MS);
+      await delay(POLL_MS, undefined, { signal: heard.signal }).catch(() => undefined);
     }
-  }
-
-  /** A question that is under way may not see what the client knows: another one follows it. */
-  function ask(): Promise<End> {
-    if (asking === undefined) return (asking = askNow());
-    askingAgain ??= asking
-      .catch(() => undefined)
-      .then(() => {
-        askingAgain = undefined;
-        return ask();
-      });
-    return askingAgain;
-  }
-
-  function look(): void {
-    hearing = undefined;
-    void ask().catch(() => undefined);
-  }
-
-  function stop(): void {
-    clearInterval(polling);
-    clearTimeout(hearing);
-    polling = hearing = undefined;
+    isAsking = false;
   }
 
   return {
-    ask,
-    wake,
-    stop,
-    latest: (): End => latest,
-    news: (): Promise<void> => news.promise,
+    /** Asks at once. */
+    hear: (): void => heard.abort(),
+    /** undefined if the database does not answer. */
+    news: (): Promise<End | undefined> => news.promise,
     /** Returns a function that listens no more. */
     listen: (): (() => void) => {
-      listeners += 1;
-      polling ??= setInterval(look, POLL_MS);
-      return () => {
-        listeners -= 1;
-        if (listeners === 0) stop();
-      };
-    },
-    hear: (): void => {
-      if (listeners > 0) hearing ??= setTimeout(look, Math.max(0, askedAt + BURST_MS - performance.now()));
+      const listener = Symbol('listener');
+      listeners.add(listener);
+      if (!isAsking) void watch();
+      return () => void listeners.delete(listener);
     },
   };
 }
 
 const DELETED = 'changes after it have been deleted';
+const REPLACED = 'the database was replaced';
 
 /** Ends a statement early. */
 const FULL = new Error('The page is full');
 
-function createPages({ dialect: { oneOf }, all }: FeedDriver, endNow: () => End) {
+function createPages({ dialect: { oneOf }, all }: FeedDriver) {
   const ENTRIES: Statement = {
     sql:
       `select cast(log as text), expired, entry.* from ${CONTEXT_TABLE} left join (select ${ENTRY_COLUMNS} from ${LOG_TABLE} ` +
       `where position > ? and position <= ? and ${oneOf('source', 'text')} order by position limit ?) as entry on 1 = 1 order by entry.position`,
   };
   /** The entries in the range of positions that follows. */
-  return async ({ log, position }: Place, reader: EntryReader, limit: number): Promise<ChangePage> => {
-    const { readable } = endNow();
-    const upTo = Math.max(position, Math.min(readable, position + MAX_RANGE));
+  return async ({ log, position }: Place, end: End, reader: EntryReader, limit: number): Promise<ChangePage> => {
+    const upTo = Math.max(position, Math.min(end.readable, position + MAX_RANGE));
     const rows: Row[] = [];
     let chars = 0;
     const collect = (row: Row): void => {
@@ -219,47 +180,48 @@ function createPages({ dialect: { oneOf }, all }: FeedDriver, endNow: () => End)
       if (error !== FULL) throw error;
     }
     const [now, expired] = rows[0] ?? [];
-    if (now !== log) throw cursorExpired('the database was replaced');
+    if (now !== log) throw cursorExpired(REPLACED);
     if (Number(expired) > position) throw cursorExpired(DELETED);
     const found = rows.filter(([, , at]) => at !== null).map(([, , ...row]) => row);
     const isCut = chars > PAGE_CHARS || found.length === limit;
-    const next = { log, position: isCut ? Number(found.at(-1)?.[0]) : upTo };
-    return { log, entries: found.flatMap((row) => reader.entryOf(row) ?? []), next, chars };
+    const next = isCut ? Number(found.at(-1)?.[0]) : upTo;
+    const entries = found.flatMap((row) => reader.entryOf(row) ?? []);
+    return { log, entries, next: { log, position: next }, isLast: next >= end.readable, chars };
   };
 }
 
 export function createFeed(driver: FeedDriver, log?: Log, heldMs = HELD_MS): Feed {
-  const end = createEnd(driver, log, heldMs);
-  const read = createPages(driver, end.latest);
-  const forget = createForgetting(driver);
+  const readEnd = createEndReader(driver);
+  const watch = createWatch(readEnd, createHeldReport(log, heldMs));
+  const read = createPages(driver);
   const closing = new AbortController();
-  const isAtEnd = ({ next }: ChangePage): boolean => next.position >= end.latest().readable;
 
   // Streams that were woken together read the same.
   const reading = memoized<EntryReader, [], Map<number, Promise<ChangePage>>>(() => new Map());
-  function readTogether(place: Place, reader: EntryReader): Promise<ChangePage> {
+  function readTogether(place: Place, end: End, reader: EntryReader): Promise<ChangePage> {
     const pages = reading(reader);
     const known = pages.get(place.position);
     if (known) return known;
-    const page = read(place, reader, STREAM_LIMIT).finally(() => pages.delete(place.position));
+    const page = read(place, end, reader, STREAM_LIMIT).finally(() => pages.delete(place.position));
     pages.set(place.position, page);
     return page;
   }
 
   async function* follow(from: Place, { reader, isOver }: Following): AsyncGenerator<ChangePage, void> {
     let place = from;
+    let end = await readEnd();
     let toldAt = -Infinity;
-    const leave = end.listen();
+    const leave = watch.listen();
     try {
       while (!closing.signal.aborted && !(await isOver())) {
-        const news = end.news();
-        const page = await readTogether(place, reader()).catch(laterIfBusy);
+        const news = watch.news();
+        const page = await readTogether(place, end, reader()).catch(laterIfBusy);
         place = page?.next ?? place;
         if (page && (page.entries.length > 0 || performance.now() - toldAt > TOLD_MS)) {
           toldAt = performance.now();
           yield page;
         }
-        if (page === undefined || isAtEnd(page)) await news;
+        if (page === undefined || page.isLast) end = (await news) ?? end;
         else if (page.entries.length === 0) await nextTurn();
       }
     } finally {
@@ -269,7 +231,7 @@ export function createFeed(driver: FeedDriver, log?: Log, heldMs = HELD_MS): Fee
 
   return {
     placeOf: async (after, parameter) => {
-      const { log: number, last, readable, expired } = await end.ask();
+      const { log: number, last, readable, expired } = await readEnd();
       if (after === undefined) return { log: number, position: expired };
       if (after === 'now') return { log: number, position: readable };
       const position = positionIn(after, number, parameter);
@@ -278,21 +240,20 @@ export function createFeed(driver: FeedDriver, log?: Log, heldMs = HELD_MS): Fee
       return { log: number, position };
     },
     page: async (place, reader, limit, isGone) => {
-      let page = await read(place, reader, limit);
-      while (page.entries.length === 0 && !isAtEnd(page) && !isGone()) {
+      const end = await readEnd();
+      let page = await read(place, end, reader, limit);
+      while (page.entries.length === 0 && !page.isLast && !isGone()) {
         await nextTurn();
-        page = await read(page.next, reader, limit);
+        page = await read(page.next, end, reader, limit);
       }
       return page;
     },
     follow,
-    hear: end.hear,
-    wake: end.wake,
-    forget,
+    hear: watch.hear,
+    forget: createForgetting(driver),
     close: () => {
       closing.abort();
-      end.stop();
-      end.wake();
+      watch.hear();
     },
   };
 }
