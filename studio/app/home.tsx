@@ -1,4 +1,5 @@
-/** The first page: what happened; in an empty database, how to begin. */
+/** The first page: what happened; an empty database says so. */
+import { Typography } from '@mui/material';
 import { useMemo } from 'react';
 import { firstMeasure, monthField } from '../charts/figures.ts';
 import { can, listedTypes, useModel } from '../data/model.ts';
@@ -8,7 +9,6 @@ import { dialog } from './boundary.tsx';
 import { Heading } from './heading.tsx';
 
 const HomeCharts = dialog(() => import('../charts/home-charts.tsx'));
-const Beginning = dialog(() => import('./beginning.tsx'));
 
 /** Each is a few summaries of all records of a type. */
 const MOST_CHARTED = 2;
@@ -29,7 +29,7 @@ export function Home() {
   return (
     <>
       <Heading text={say(types.length === 0 ? 'app.nothing' : 'app.home')} sx={{ mb: 2 }} />
-      {isEmpty && <Beginning types={types} />}
+      {isEmpty && <Typography>{say('begin.title')}</Typography>}
       {charted.map((type) => (
         <HomeCharts key={type.path} type={type} />
       ))}

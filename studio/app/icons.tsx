@@ -39,4 +39,3 @@ export const EditIcon = icon(
 export const DeleteIcon = icon('M6 19c0 1.1.9 2 2 2h8c1.1 0 2-.9 2-2V7H6zM19 4h-3.5l-1-1h-5l-1 1H5v2h14z', 'Delete');
 export const UpIcon = icon('M7.41 15.41 12 10.83l4.59 4.58L18 14l-6-6-6 6z', 'Up');
 export const DownIcon = icon('M7.41 8.59 12 13.17l4.59-4.58L18 10l-6 6-6-6z', 'Down');
-export const CodeIcon = icon('M9.4 16.6 4.8 12l4.6-4.6L8 6l-6 6 6 6zm5.2 0 4.6-4.6-4.6-4.6L16 6l6 6-6 6z', 'Code');

@@ -1,8 +1,9 @@
 /** The keys of the studio. */
-import { Box, Button, Dialog, DialogActions, DialogContent, DialogTitle } from '@mui/material';
+import { Box } from '@mui/material';
 import type { TextKey } from '../texts/en.ts';
 import { useText } from '../texts/texts.ts';
 import { MOD } from './keys.ts';
+import { Window } from './window.tsx';
 
 const KEYS: readonly (readonly [key: string, text: TextKey])[] = [
   [`${MOD}K`, 'search.all'],
@@ -19,32 +20,24 @@ const KEYS: readonly (readonly [key: string, text: TextKey])[] = [
 export default function KeysDialog({ onClose }: { readonly onClose: () => void }) {
   const say = useText();
   return (
-    <Dialog open onClose={onClose} aria-labelledby="keys-title">
-      <DialogTitle id="keys-title">{say('keys.title')}</DialogTitle>
-      <DialogContent>
-        <Box component="dl" sx={{ display: 'grid', gridTemplateColumns: 'auto 1fr', gap: '0.5rem 1.5rem', m: 0 }}>
-          {KEYS.map(([key, text]) => (
-            <Box key={key} sx={{ display: 'contents' }}>
-              <dt>
-                <Box
-                  component="kbd"
-                  sx={{ border: 1, borderColor: 'divider', borderRadius: 1, px: 0.75, font: 'inherit' }}
-                >
-                  {key}
-                </Box>
-              </dt>
-              <Box component="dd" sx={{ m: 0 }}>
-                {say(text)}
+    <Window title={say('keys.title')} onClose={onClose} closeText={say('app.close')} isCareful>
+      <Box component="dl" sx={{ display: 'grid', gridTemplateColumns: 'auto 1fr', gap: '0.5rem 1.5rem', m: 0 }}>
+        {KEYS.map(([key, text]) => (
+          <Box key={key} sx={{ display: 'contents' }}>
+            <dt>
+              <Box
+                component="kbd"
+                sx={{ border: 1, borderColor: 'divider', borderRadius: 1, px: 0.75, font: 'inherit' }}
+              >
+                {key}
               </Box>
+            </dt>
+            <Box component="dd" sx={{ m: 0 }}>
+              {say(text)}
             </Box>
-          ))}
-        </Box>
-      </DialogContent>
-      <DialogActions>
-        <Button onClick={onClose} autoFocus>
-          {say('app.close')}
-        </Button>
-      </DialogActions>
-    </Dialog>
+          </Box>
+        ))}
+      </Box>
+    </Window>
   );
 }

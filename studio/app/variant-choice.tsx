@@ -1,9 +1,9 @@
 /** Which view of a type is shown: one of its variants. The address holds it. */
-import { MenuItem, TextField } from '@mui/material';
 import { useSearchParams } from 'react-router-dom';
 import { VIEW } from '../data/address.ts';
 import type { TypeInfo } from '../data/model.ts';
 import { useText } from '../texts/texts.ts';
+import { Select } from './select.tsx';
 
 /** Undefined: the one that requests get that do not choose. */
 export const useVariant = (): string | undefined => useSearchParams()[0].get(VIEW) ?? undefined;
@@ -20,18 +20,12 @@ export function VariantChoice({ type }: { readonly type: TypeInfo }) {
     setSearch(next);
   };
   return (
-    <TextField
-      select
+    <Select
       label={say('list.variant')}
       value={search.get(VIEW) ?? first}
-      onChange={({ target: { value } }) => choose(value)}
+      onChoose={choose}
+      options={Object.keys(omit).map((name) => [name, name])}
       sx={{ width: 110 }}
-    >
-      {Object.keys(omit).map((name) => (
-        <MenuItem key={name} value={name}>
-          {name}
-        </MenuItem>
-      ))}
-    </TextField>
+    />
   );
 }

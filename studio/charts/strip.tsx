@@ -1,7 +1,8 @@
 /** Pictures of what a list finds: they follow its filters, and a click filters. */
-import { Box, MenuItem, TextField } from '@mui/material';
+import { Box } from '@mui/material';
 import { useStore } from 'ra-core';
 import { useMemo } from 'react';
+import { Select } from '../app/select.tsx';
 import type { TypeInfo } from '../data/model.ts';
 import type { Where } from '../data/where.ts';
 import { useNodes } from '../lists/use-nodes.ts';
@@ -28,22 +29,18 @@ export default function Strip({ type, where, variant }: StripProps) {
     <>
       {amounts.length > 0 && (
         <Box sx={{ height: HEAD_HEIGHT }}>
-          <TextField
-            select
+          <Select
             variant="standard"
             aria-label={say('charts.measure')}
             value={measureName(measure)}
-            onChange={({ target }) => choose(target.value)}
+            onChoose={choose}
+            options={[
+              ['count', say('charts.count', { types: type.title.many })],
+              ...amounts.map((amount) => [measureName(amount), say('charts.sum', { field: amount.title })] as const),
+            ]}
             slotProps={{ htmlInput: { 'aria-label': say('charts.measure') }, input: { disableUnderline: true } }}
             sx={{ width: 'auto', '& .MuiSelect-select': { fontSize: '0.875rem', fontWeight: 600 } }}
-          >
-            <MenuItem value="count">{say('charts.count', { types: type.title.many })}</MenuItem>
-            {amounts.map((amount) => (
-              <MenuItem key={amount.name} value={measureName(amount)}>
-                {say('charts.sum', { field: amount.title })}
-              </MenuItem>
-            ))}
-          </TextField>
+          />
         </Box>
       )}
       <ChartGrid

@@ -61,16 +61,3 @@ async function fetchFrom(url: URL, options: RequestInit, token = keptToken()): P
   if (!response.ok) throw await problemFrom(response);
   return response;
 }
-
-/** The same request, for a terminal. The token is left to whoever sends it. */
-export function asCurl({ method, target, headers = {}, body }: Sent, isGuarded: boolean): string {
-  const lines = [
-    `curl -g ${method === 'GET' ? '' : `-X ${method} `}${quoted(new URL(target, API).href)}`,
-    ...(isGuarded ? ['-H "Authorization: Bearer $TOKEN"'] : []),
-    ...Object.entries(headers).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`),
-    ...(body === undefined ? [] : [`--json ${quoted(writeJson(body, 2))}`]),
-  ];
-  return lines.join(' \\\n  ');
-}
-
-const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;

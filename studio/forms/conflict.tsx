@@ -1,22 +1,11 @@
 /** Someone else has changed the record meanwhile: mine, theirs and what was there, to choose from. */
-import {
-  Alert,
-  Box,
-  Button,
-  Dialog,
-  DialogActions,
-  DialogContent,
-  DialogTitle,
-  FormControlLabel,
-  Radio,
-  RadioGroup,
-  Typography,
-} from '@mui/material';
+import { Alert, Box, Button, FormControlLabel, Radio, RadioGroup, Stack, Typography } from '@mui/material';
 import { useQuery } from '@tanstack/react-query';
 import { useDataProvider } from 'ra-core';
 import { useEffect, useState } from 'react';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { Waiting } from '../app/waiting.tsx';
+import { Window } from '../app/window.tsx';
 import {
   fullestVariant,
   type RelationInfo,
@@ -75,9 +64,18 @@ export function Conflict({ type, began, mine, onClose, onTaken, onSaved }: Confl
   }, [data]);
   if (merge !== undefined && merge.questions.length === 0) return undefined;
   return (
-    <Dialog open onClose={onClose} fullWidth maxWidth="md" aria-labelledby="conflict-title">
-      <DialogTitle id="conflict-title">{say('conflict.title')}</DialogTitle>
-      <DialogContent sx={{ display: 'grid', gap: 2 }}>
+    <Window
+      title={say('conflict.title')}
+      width="md"
+      onClose={onClose}
+      closeText={say('conflict.back')}
+      actions={
+        <Button variant="contained" disabled={theirs === undefined} onClick={take}>
+          {say('conflict.save')}
+        </Button>
+      }
+    >
+      <Stack spacing={2}>
         <Alert severity="warning">{say('conflict.text')}</Alert>
         {error ? <ProblemAlert error={error} /> : theirs === undefined ? <Waiting /> : undefined}
         {merge?.questions.map(({ id, within, title = say('record.other_keys'), was, ...question }) => (
@@ -101,16 +99,8 @@ export function Conflict({ type, began, mine, onClose, onTaken, onSaved }: Confl
             </RadioGroup>
           </Box>
         ))}
-      </DialogContent>
-      <DialogActions>
-        <Button color="inherit" onClick={onClose}>
-          {say('conflict.back')}
-        </Button>
-        <Button variant="contained" disabled={theirs === undefined} onClick={take}>
-          {say('conflict.save')}
-        </Button>
-      </DialogActions>
-    </Dialog>
+      </Stack>
+    </Window>
   );
 }
 

@@ -1,7 +1,8 @@
 /** Nothing that was typed is lost by a click: leaving asks, and so does closing the tab. */
-import { Button, Dialog, DialogActions, DialogContent, DialogContentText, DialogTitle } from '@mui/material';
+import { Button } from '@mui/material';
 import { useEffect } from 'react';
 import { useBlocker } from 'react-router-dom';
+import { Window } from '../app/window.tsx';
 import { useText } from '../texts/texts.ts';
 
 interface LeaveGuardProps {
@@ -28,19 +29,18 @@ export function LeaveGuard({ isOn, onLeave }: LeaveGuardProps) {
     blocker.proceed();
   };
   return (
-    <Dialog open onClose={() => blocker.reset()} aria-labelledby="leave-title">
-      <DialogTitle id="leave-title">{say('form.leave_title')}</DialogTitle>
-      <DialogContent>
-        <DialogContentText>{say('form.leave_text')}</DialogContentText>
-      </DialogContent>
-      <DialogActions>
-        <Button onClick={() => blocker.reset()} autoFocus>
-          {say('form.stay')}
-        </Button>
+    <Window
+      title={say('form.leave_title')}
+      onClose={() => blocker.reset()}
+      closeText={say('form.stay')}
+      isCareful
+      actions={
         <Button color="error" onClick={leave}>
           {say('form.leave')}
         </Button>
-      </DialogActions>
-    </Dialog>
+      }
+    >
+      {say('form.leave_text')}
+    </Window>
   );
 }

@@ -1,9 +1,10 @@
 /** A record that is made while another one is typed: it is stored at once, and then linked. */
-import { Button, Dialog, DialogActions, DialogContent, DialogTitle } from '@mui/material';
+import { Box, Button } from '@mui/material';
 import { useQueryClient } from '@tanstack/react-query';
 import { type FormEvent, useMemo, useRef, useState } from 'react';
 import { FormProvider, useForm } from 'react-hook-form';
 import { worded } from '../app/fault-text.ts';
+import { Window } from '../app/window.tsx';
 import { createAttempts } from '../data/attempts.ts';
 import { isValueObject } from '../data/json.ts';
 import { identifierOf, nameOf, type TypeInfo, useModel } from '../data/model.ts';
@@ -66,39 +67,30 @@ export default function NewRecordDialog({ type, typed, onClose, onMade }: NewRec
     if (!isSaving) void save();
   };
   return (
-    <Dialog
-      open
+    <Window
+      title={say('form.new', { type: inSentence(type.title.one) })}
+      width="md"
       onClose={onClose}
-      fullWidth
-      maxWidth="md"
-      aria-labelledby="new-record-title"
-      slotProps={{ transition: { onEntered: (dialog) => dialog.querySelector<HTMLElement>('form input')?.focus() } }}
+      onSubmit={submit}
+      onFocus={(content) => content.querySelector('input')?.focus()}
+      actions={
+        <Button type="submit" variant="contained" loading={isSaving}>
+          {say('form.save')}
+        </Button>
+      }
     >
-      <form
-        noValidate
-        onSubmit={submit}
+      <Box
         onKeyDown={(event) => {
           if ((event.ctrlKey || event.metaKey) && event.key === 's') submit(event);
         }}
       >
-        <DialogTitle id="new-record-title">{say('form.new', { type: inSentence(type.title.one) })}</DialogTitle>
-        <DialogContent sx={{ pt: '8px !important' }}>
-          {error !== undefined && (
-            <FormProblem error={error} draft={draft} onRetry={() => void save()} onAnew={undefined} />
-          )}
-          <FormProvider {...form}>
-            <RecordInputs type={type} path="" draft={draft} inputFor={inputFor} />
-          </FormProvider>
-        </DialogContent>
-        <DialogActions>
-          <Button color="inherit" onClick={onClose}>
-            {say('filter.cancel')}
-          </Button>
-          <Button type="submit" variant="contained" loading={isSaving}>
-            {say('form.save')}
-          </Button>
-        </DialogActions>
-      </form>
-    </Dialog>
+        {error !== undefined && (
+          <FormProblem error={error} draft={draft} onRetry={() => void save()} onAnew={undefined} />
+        )}
+        <FormProvider {...form}>
+          <RecordInputs type={type} path="" draft={draft} inputFor={inputFor} />
+        </FormProvider>
+      </Box>
+    </Window>
   );
 }

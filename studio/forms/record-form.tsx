@@ -8,7 +8,6 @@ import { Link as RouterLink, useLocation, useNavigate } from 'react-router-dom';
 import { listAddress } from '../app/kept-lists.ts';
 import { worded } from '../app/fault-text.ts';
 import { MOD, useKeys } from '../app/keys.ts';
-import { MoreMenu } from '../app/more-menu.tsx';
 import { dropKeys, giveKeys, holdKeys } from '../app/typed-ahead.ts';
 import { isValueObject } from '../data/json.ts';
 import { can, fullestVariant, identifierOf, nameOf, recordPath, type TypeInfo, useModel } from '../data/model.ts';
@@ -87,7 +86,8 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
     } catch (refused) {
       const problem = worded(say, model, type, refused);
       dropKeys();
-      refuseText(problem);
+      setError(problem);
+      if (problem instanceof DraftFault) form.setError(problem.path, { message: draftFaultText(say, problem.cause) });
       for (const [input, fault] of messagesAt(problemOf(problem).errors, now)) form.setError(input, fault);
     } finally {
       setSaving(false);
@@ -106,21 +106,6 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
       headers: stored.etag === undefined ? {} : { 'If-Match': stored.etag },
       body,
     };
-  };
-
-  /** Refuses text that has no value. */
-  const refuseText = (problem: unknown): void => {
-    setError(problem);
-    if (problem instanceof DraftFault) form.setError(problem.path, { message: draftFaultText(say, problem.cause) });
-  };
-
-  const requestShown = (): Sent | undefined => {
-    try {
-      return requestOf(began);
-    } catch (problem) {
-      refuseText(problem);
-      return undefined;
-    }
   };
 
   const makeAnew = (): void => {
@@ -247,7 +232,6 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
           <Button type="submit" variant="contained" loading={isSaving}>
             {say('form.save')}
           </Button>
-          <MoreMenu groups={[]} sent={requestShown} />
         </Paper>
       </Box>
       {began.record !== undefined && problemOf(error).status === 412 && (

@@ -1,6 +1,7 @@
 /** The head of a column: it sorts, and has a menu for its place, its width and whether it is shown. */
-import { Box, Menu, MenuItem, TableCell, TableSortLabel } from '@mui/material';
+import { Box, TableCell, TableSortLabel } from '@mui/material';
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useState } from 'react';
+import { Actions } from '../app/menu.tsx';
 import type { SortKey } from '../data/sort.ts';
 import { useText } from '../texts/texts.ts';
 import { type ChosenColumns, type ColumnInfo, isRight, isSortable } from './columns.ts';
@@ -52,13 +53,16 @@ export function ColumnHead({ column, index, columns, keys, isAmount, onSort, chi
     currentTarget.addEventListener('pointerup', () => dragging.abort(), { signal });
   };
 
-  const acts: readonly (readonly [text: string, isOff: boolean, act: () => void])[] = [
-    [say('column.ascending'), !isSortable(column), () => onSort(name, false)],
-    [say('column.forward'), index === 0, () => columns.move(name, -1)],
-    [say('column.backward'), index === columns.shown.length - 1, () => columns.move(name, 1)],
-    [say('column.wider'), false, () => columns.resize(name, (width ?? anchor?.offsetWidth ?? MIN_WIDTH) + STEP)],
-    [say('column.narrower'), false, () => columns.resize(name, Math.max(MIN_WIDTH, (width ?? 160) - STEP))],
-    [say('column.hide'), columns.shown.length === 1, () => columns.toggle(name)],
+  const items = [
+    { text: say('column.ascending'), isOff: !isSortable(column), to: () => onSort(name, false) },
+    { text: say('column.forward'), isOff: index === 0, to: () => columns.move(name, -1) },
+    { text: say('column.backward'), isOff: index === columns.shown.length - 1, to: () => columns.move(name, 1) },
+    {
+      text: say('column.wider'),
+      to: () => columns.resize(name, (width ?? anchor?.offsetWidth ?? MIN_WIDTH) + STEP),
+    },
+    { text: say('column.narrower'), to: () => columns.resize(name, Math.max(MIN_WIDTH, (width ?? 160) - STEP)) },
+    { text: say('column.hide'), isOff: columns.shown.length === 1, to: () => columns.toggle(name) },
   ];
   return (
     <TableCell
@@ -87,23 +91,7 @@ export function ColumnHead({ column, index, columns, keys, isAmount, onSort, chi
         {at > 0 && <sup>{at + 1}</sup>}
       </TableSortLabel>
       <Box className="handle" aria-hidden onPointerDown={drag} />
-      {anchor !== undefined && (
-        <Menu anchorEl={anchor} open onClose={() => setAnchor(undefined)}>
-          {acts.map(([text, isOff, act]) => (
-            <MenuItem
-              key={text}
-              dense
-              disabled={isOff}
-              onClick={() => {
-                setAnchor(undefined);
-                act();
-              }}
-            >
-              {text}
-            </MenuItem>
-          ))}
-        </Menu>
-      )}
+      <Actions anchor={anchor} groups={[{ items }]} onClose={() => setAnchor(undefined)} />
     </TableCell>
   );
 }

@@ -1,7 +1,8 @@
 /** Edits the filters of a list: conditions, groups of them, and conditions on the records of sets. */
-import { Box, Button, Dialog, DialogActions, DialogContent, DialogTitle } from '@mui/material';
+import { Box, Button } from '@mui/material';
 import { type FormEvent, useMemo, useState } from 'react';
 import { AddIcon } from '../app/icons.tsx';
+import { Window } from '../app/window.tsx';
 import { type TypeInfo, useModel } from '../data/model.ts';
 import { useText } from '../texts/texts.ts';
 import { draftOfNode, type FilterDraft, newGroup, newRow, nodesOf, OpenFilter } from './filter-draft.ts';
@@ -38,29 +39,20 @@ export default function FilterEditor({ type, nodes, isAdding, onClose, onNodes }
     }
   };
   return (
-    <Dialog
-      open
+    <Window
+      title={say('filter.title')}
+      width="md"
       onClose={onClose}
-      fullWidth
-      maxWidth="md"
-      aria-labelledby="filter-title"
-      slotProps={{ transition: { onEntered: (dialog) => isAdding || focusOnValue(dialog) } }}
+      onSubmit={apply}
+      onFocus={(content) => isAdding || focusOnValue(content)}
+      actions={
+        <Button type="submit" variant="contained">
+          {say('filter.apply')}
+        </Button>
+      }
     >
-      <form onSubmit={apply}>
-        <DialogTitle id="filter-title">{say('filter.title')}</DialogTitle>
-        <DialogContent sx={{ pt: '8px !important' }}>
-          <FilterItems subjects={subjects} drafts={drafts} groups={0} onDrafts={setDrafts} isFocused={isAdding} />
-        </DialogContent>
-        <DialogActions>
-          <Button onClick={onClose} color="inherit">
-            {say('filter.cancel')}
-          </Button>
-          <Button type="submit" variant="contained">
-            {say('filter.apply')}
-          </Button>
-        </DialogActions>
-      </form>
-    </Dialog>
+      <FilterItems subjects={subjects} drafts={drafts} groups={0} onDrafts={setDrafts} isFocused={isAdding} />
+    </Window>
   );
 }
 

@@ -1,7 +1,8 @@
 /** The rows of the editor of filters. */
-import { Autocomplete, Box, Chip, MenuItem, Paper, TextField, createFilterOptions } from '@mui/material';
+import { Autocomplete, Box, Chip, Paper, TextField, createFilterOptions } from '@mui/material';
 import { type ReactNode, useState } from 'react';
 import { CloseIcon } from '../app/icons.tsx';
+import { Select } from '../app/select.tsx';
 import { SmallButton } from '../app/small-button.tsx';
 import { type RelationInfo, type TypeInfo, typeNamed, useModel } from '../data/model.ts';
 import { useNames } from '../fields/names.ts';
@@ -59,18 +60,12 @@ export function FilterGroup({ mode, onMode, onRemove, children }: FilterGroupPro
   return (
     <Paper variant="outlined" role="group" aria-label={say(`group.${mode}`)} sx={{ ...STACK, p: 1.5 }}>
       <Box sx={LINE}>
-        <TextField
-          select
+        <Select
           label={say('filter.group')}
           value={mode}
-          onChange={({ target }) => onMode(MODES.find((one) => one === target.value) ?? mode)}
-        >
-          {MODES.map((one) => (
-            <MenuItem key={one} value={one}>
-              {say(`group.${one}`)}
-            </MenuItem>
-          ))}
-        </TextField>
+          onChoose={(next) => onMode(MODES.find((one) => one === next) ?? mode)}
+          options={MODES.map((one) => [one, say(`group.${one}`)])}
+        />
         <RemoveButton onClick={onRemove} />
       </Box>
       {children}
@@ -138,19 +133,13 @@ export function FilterRow({ subjects, draft, isFocused, onDraft, onRemove, insid
           }}
           renderInput={(props) => <TextField {...props} label={say('filter.field')} autoFocus={isFocused} />}
         />
-        <TextField
-          select
+        <Select
           label={say('filter.operator')}
           value={operator ?? ''}
           disabled={subject === null}
-          onChange={({ target }) => onDraft({ ...draft, operator: target.value })}
-        >
-          {(subject === null ? [] : operatorsOf(subject)).map((one) => (
-            <MenuItem key={one} value={one}>
-              {wordsOf(say, one)}
-            </MenuItem>
-          ))}
-        </TextField>
+          onChoose={(next) => onDraft({ ...draft, operator: next })}
+          options={(subject === null ? [] : operatorsOf(subject)).map((one) => [one, wordsOf(say, one)])}
+        />
         {!isNested && (
           <ValueInput
             subject={subject}
@@ -191,35 +180,23 @@ function ValueInput({ subject, operator, text, onText }: ValueInputProps) {
   const choices = subject === null ? undefined : choicesOf(subject, operator);
   if (subject !== null && choices !== undefined)
     return (
-      <TextField
-        select
+      <Select
         label={say('filter.value')}
         value={valueOfRow(subject, operator, text)}
-        onChange={({ target }) => onText(target.value)}
-      >
-        {choices.map((choice) => (
-          <MenuItem key={choice} value={choice}>
-            {filterText(say, subject.field, operator, choice)}
-          </MenuItem>
-        ))}
-      </TextField>
+        onChoose={onText}
+        options={choices.map((choice) => [choice, filterText(say, subject.field, operator, choice)])}
+      />
     );
   const values = operator === 'in' ? subject?.field?.enum : undefined;
   if (values !== undefined)
     return (
-      <TextField
-        select
+      <Select
         label={say('filter.value')}
         value={text.split('\n').filter(Boolean)}
-        onChange={({ target }) => onText([target.value].flat().join('\n'))}
+        onChoose={(next) => onText([next].flat().join('\n'))}
         slotProps={{ select: { multiple: true } }}
-      >
-        {values.map((value) => (
-          <MenuItem key={value} value={value}>
-            {filterText(say, subject?.field, 'eq', value)}
-          </MenuItem>
-        ))}
-      </TextField>
+        options={values.map((value) => [value, filterText(say, subject?.field, 'eq', value)])}
+      />
     );
   const relation = subject === null ? undefined : chosenFrom(subject, operator);
   if (relation !== undefined)

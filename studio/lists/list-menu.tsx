@@ -1,11 +1,10 @@
-/** The menu of a list: its columns and rows, export, import, and its request. */
-import { Checkbox, Divider, IconButton, ListItemText, Menu, MenuItem } from '@mui/material';
+/** The menus of a list: its columns and rows, export and import. */
 import { useListContext, useStore } from 'ra-core';
 import { useState } from 'react';
 import { useLocation, useNavigate, useSearchParams } from 'react-router-dom';
 import { dialog } from '../app/boundary.tsx';
 import { ColumnsIcon, ExportIcon, ImportIcon } from '../app/icons.tsx';
-import { MoreMenu } from '../app/more-menu.tsx';
+import { MenuButton, MoreMenu } from '../app/menu.tsx';
 import { addressOf, COLUMNS } from '../data/address.ts';
 import { can, type TypeInfo } from '../data/model.ts';
 import type { Found } from '../many/export.ts';
@@ -25,16 +24,13 @@ interface ListMenuProps {
   readonly type: TypeInfo;
   readonly columns: ChosenColumns;
   readonly found: Found;
-  /** The request that the list sends. */
-  readonly target: string;
   readonly onRefresh: () => void;
 }
 
-export function ListMenu({ type, columns, found, target, onRefresh }: ListMenuProps) {
+export function ListMenu({ type, columns, found, onRefresh }: ListMenuProps) {
   const say = useText();
   const { perPage, setPerPage } = useListContext();
   const [, keepSize] = useStore<number>('size');
-  const [anchor, setAnchor] = useState<HTMLElement>();
   const [open, setOpen] = useState<'export' | 'import' | 'view' | undefined>(
     useLocation().state?.open === 'export' ? 'export' : undefined,
   );
@@ -60,42 +56,21 @@ export function ListMenu({ type, columns, found, target, onRefresh }: ListMenuPr
   const names = new Set(columns.shown.map(({ name }) => name));
   return (
     <>
-      <IconButton
-        size="small"
-        aria-label={say('list.columns')}
-        title={say('list.columns')}
-        aria-haspopup="menu"
-        onClick={({ currentTarget }) => setAnchor(currentTarget)}
-      >
-        <ColumnsIcon />
-      </IconButton>
-      <Menu anchorEl={anchor ?? null} open={anchor !== undefined} onClose={() => setAnchor(undefined)}>
-        {columns.all.map(({ name, title }) => (
-          <MenuItem
-            key={name}
-            role="menuitemcheckbox"
-            aria-checked={names.has(name)}
-            dense
-            onClick={() => columns.toggle(name)}
-          >
-            <Checkbox
-              checked={names.has(name)}
-              size="small"
-              tabIndex={-1}
-              disableRipple
-              slotProps={{ input: { 'aria-hidden': true, tabIndex: -1 } }}
-              sx={{ py: 0 }}
-            />
-            <ListItemText primary={title} />
-          </MenuItem>
-        ))}
-        <Divider role="presentation" />
-        <MenuItem dense onClick={columns.reset}>
-          {say('list.reset_columns')}
-        </MenuItem>
-      </Menu>
+      <MenuButton
+        text={say('list.columns')}
+        Icon={ColumnsIcon}
+        groups={[
+          {
+            items: columns.all.map(({ name, title }) => ({
+              text: title,
+              isTicked: names.has(name),
+              to: () => columns.toggle(name),
+            })),
+          },
+          { items: [{ text: say('list.reset_columns'), to: columns.reset }] },
+        ]}
+      />
       <MoreMenu
-        sent={() => ({ method: 'GET', target })}
         groups={[
           {
             items: [

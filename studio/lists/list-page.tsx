@@ -58,7 +58,6 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
   });
   const { sort, page, perPage, filterValues, error, isFetching, refetch, data, hasNextPage } = list;
   const { where: filters = '', q = '' } = filterValues as ListFilter;
-  const target = listTarget(model, type, { sort, filter: filterValues, pagination: { page, perPage }, meta });
   const ids = data?.map(({ id }) => id);
   useEffect(() => {
     if (ids === undefined || !type.identifier.inRecord) return;
@@ -134,7 +133,7 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
             onClick={() => setCharts(!hasCharts)}
           />
         )}
-        <ListMenu type={type} columns={columns} found={found} target={target} onRefresh={() => void refetch()} />
+        <ListMenu type={type} columns={columns} found={found} onRefresh={() => void refetch()} />
       </Box>
       <Box sx={{ height: 4 }} role="status" aria-label={isFetching ? say('list.working') : undefined}>
         {isFetching && (

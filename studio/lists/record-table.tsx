@@ -1,11 +1,12 @@
 /** The records of a page of a list. */
-import { Checkbox, Link, Menu, MenuItem, TableCell, TableRow } from '@mui/material';
+import { Checkbox, Link, TableCell, TableRow } from '@mui/material';
 import { useListContext, useStore } from 'ra-core';
 import { memo, type ReactNode, useEffect, useRef, useState } from 'react';
 import { type NavigateFunction, useNavigate } from 'react-router-dom';
 import { dialog } from '../app/boundary.tsx';
 import { Grid } from '../app/grid.tsx';
 import { useKeys } from '../app/keys.ts';
+import { Actions } from '../app/menu.tsx';
 import { hrefOf } from '../app/router.ts';
 import { giveKeys } from '../app/typed-ahead.ts';
 import { useVariant } from '../app/variant-choice.tsx';
@@ -207,20 +208,11 @@ function CellMenu({ type, column, values, anchor, onClose, onEdit }: CellMenuPro
   const { nodes, set } = useNodes();
   const only = column && onlyThese(model, column, values[column.name]);
   const isEditable = column !== undefined && targetOf(type, column) !== undefined;
-  const act = (what: () => void) => (): void => {
-    onClose();
-    what();
-  };
-  return (
-    <Menu anchorEl={anchor} open onClose={onClose}>
-      <MenuItem dense disabled={only === undefined} onClick={act(() => set(toggled(nodes, only ?? [])))}>
-        {say('cell.only')}
-      </MenuItem>
-      <MenuItem dense disabled={!isEditable} onClick={act(onEdit)}>
-        {say('cell.edit')}
-      </MenuItem>
-    </Menu>
-  );
+  const items = [
+    { text: say('cell.only'), isOff: only === undefined, to: () => set(toggled(nodes, only ?? [])) },
+    { text: say('cell.edit'), isOff: !isEditable, to: onEdit },
+  ];
+  return <Actions anchor={anchor} groups={[{ items }]} onClose={onClose} />;
 }
 
 /** The filter that finds the records with this value; of a point in time, all of its day. */

@@ -1,16 +1,5 @@
 /** Gives one field of many records the same value. Whoever has changed a record meanwhile is not overwritten unseen. */
-import {
-  Alert,
-  Button,
-  Dialog,
-  DialogActions,
-  DialogContent,
-  DialogTitle,
-  MenuItem,
-  Stack,
-  TextField,
-  Typography,
-} from '@mui/material';
+import { Alert, Button, Stack, Typography } from '@mui/material';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNotify } from 'ra-core';
 import { type FormEvent, useState } from 'react';
@@ -18,6 +7,8 @@ import { FormProvider, useForm } from 'react-hook-form';
 import { reasonOf } from '../app/fault-text.ts';
 import { Grid } from '../app/grid.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
+import { Select } from '../app/select.tsx';
+import { Window } from '../app/window.tsx';
 import { isSameValue, type Value, type ValueObject } from '../data/json.ts';
 import { can, identifierOf, nameOf, useModel } from '../data/model.ts';
 import { problemOf } from '../data/problem.ts';
@@ -154,115 +145,25 @@ export default function ChangeDialog({ chosen, onClose }: ChangeDialogProps) {
   const isOver = outcome !== undefined && !isWorking;
   const count = chosen.ids?.length;
   return (
-    <Dialog
-      open
-      onClose={() => isWorking || onClose(outcome !== undefined)}
-      fullWidth
-      maxWidth="sm"
-      aria-labelledby="change-title"
-    >
-      <form onSubmit={(event) => void prepare(event)}>
-        <DialogTitle id="change-title">
-          {count === undefined && plan === undefined
-            ? say('many.change_all_title', { types: type.title.many })
-            : say('many.change_title', { smart_count: count ?? total, formatted: numberText(count ?? total) })}
-        </DialogTitle>
-        <DialogContent>
-          <Stack spacing={2} sx={{ pt: 1 }}>
-            {plan === undefined ? (
-              <>
-                <TextField
-                  select
-                  label={say('filter.field')}
-                  value={target?.name ?? ''}
-                  disabled={isWorking}
-                  autoFocus
-                  onChange={(event) => choose(event.target.value)}
-                >
-                  {targets.map(({ name, title }) => (
-                    <MenuItem key={name} value={name}>
-                      {title}
-                    </MenuItem>
-                  ))}
-                </TextField>
-                <FormProvider {...form}>
-                  {target?.field && <FieldInput key={target.name} field={target.field} path={VALUE} />}
-                </FormProvider>
-                {target?.relation && (
-                  <Picker
-                    key={target.name}
-                    relation={target.relation}
-                    label={target.relation.title}
-                    value={choice}
-                    onChange={setChoice}
-                    help={target.relation.description}
-                    fault={form.formState.errors.value?.message}
-                  />
-                )}
-              </>
-            ) : (
-              <>
-                <Typography>
-                  {plan.change.target.title}: <Given plan={plan} choice={choice} />
-                </Typography>
-                {outcome === undefined && (
-                  <>
-                    <Grid
-                      label={say('many.sample')}
-                      rows={plan.sample.map((values) => ({
-                        key: identifierOf(type, values),
-                        cells: [
-                          <bdi key="name">{nameOf(type, values)}</bdi>,
-                          <span key="change">
-                            <Had plan={plan} values={values} /> → <Given plan={plan} choice={choice} />
-                          </span>,
-                        ],
-                      }))}
-                    />
-                    {total > plan.sample.length && plan.sample.length > 0 && (
-                      <Typography variant="body2">
-                        {say('import.more', { smart_count: total - plan.sample.length })}
-                      </Typography>
-                    )}
-                  </>
-                )}
-              </>
-            )}
-            {plan && outcome === undefined && !isWorking && (
-              <Alert severity="info">
-                {[
-                  plan.same !== undefined && plan.same > 0 && say('many.same', { smart_count: plan.same }),
-                  say(isTagged(type, total) ? 'many.guarded' : 'many.unguarded'),
-                ]
-                  .filter(Boolean)
-                  .join(' ')}
-              </Alert>
-            )}
-            {error !== undefined && <ProblemAlert error={error} />}
-            {progress && (
-              <ProgressBar label={say(outcome === undefined ? 'many.looking' : 'many.changing')} progress={progress} />
-            )}
-            {isOver && (
-              <Alert severity="warning">
-                {say('many.changed_part', {
-                  done: numberText(outcome.next - outcome.leftOut.length),
-                  total: numberText(total),
-                })}
-              </Alert>
-            )}
-          </Stack>
-          {outcome && <LeftOutTable type={type} leftOut={outcome.leftOut} />}
-        </DialogContent>
-        <DialogActions>
-          {isWorking && outcome !== undefined ? (
-            <Button color="inherit" disabled={isStopping} onClick={stop}>
-              {say('many.stop')}
-            </Button>
-          ) : (
-            <Button color="inherit" onClick={() => onClose(outcome !== undefined)}>
-              {say(outcome === undefined ? 'filter.cancel' : 'many.close')}
-            </Button>
-          )}
+    <Window
+      title={
+        count === undefined && plan === undefined
+          ? say('many.change_all_title', { types: type.title.many })
+          : say('many.change_title', { smart_count: count ?? total, formatted: numberText(count ?? total) })
+      }
+      width="sm"
+      onClose={() => (isWorking && outcome !== undefined) || onClose(outcome !== undefined)}
+      closeText={say(outcome === undefined ? 'filter.cancel' : 'many.close')}
+      onSubmit={(event) => void prepare(event)}
+      stop={
+        isWorking && outcome !== undefined ? (
+          <Button color="inherit" disabled={isStopping} onClick={stop}>
+            {say('many.stop')}
+          </Button>
+        ) : undefined
+      }
+      actions={
+        <>
           {plan !== undefined && outcome === undefined && !isWorking && (
             <Button color="inherit" onClick={() => setPlan(undefined)}>
               {say('many.back')}
@@ -286,9 +187,88 @@ export default function ChangeDialog({ chosen, onClose }: ChangeDialogProps) {
               </Button>
             )
           )}
-        </DialogActions>
-      </form>
-    </Dialog>
+        </>
+      }
+    >
+      <Stack spacing={2}>
+        {plan === undefined ? (
+          <>
+            <Select
+              label={say('filter.field')}
+              value={target?.name ?? ''}
+              disabled={isWorking}
+              autoFocus
+              onChoose={choose}
+              options={targets.map(({ name, title }) => [name, title])}
+            />
+            <FormProvider {...form}>
+              {target?.field && <FieldInput key={target.name} field={target.field} path={VALUE} />}
+            </FormProvider>
+            {target?.relation && (
+              <Picker
+                key={target.name}
+                relation={target.relation}
+                label={target.relation.title}
+                value={choice}
+                onChange={setChoice}
+                help={target.relation.description}
+                fault={form.formState.errors.value?.message}
+              />
+            )}
+          </>
+        ) : (
+          <>
+            <Typography>
+              {plan.change.target.title}: <Given plan={plan} choice={choice} />
+            </Typography>
+            {outcome === undefined && (
+              <>
+                <Grid
+                  label={say('many.sample')}
+                  rows={plan.sample.map((values) => ({
+                    key: identifierOf(type, values),
+                    cells: [
+                      <bdi key="name">{nameOf(type, values)}</bdi>,
+                      <span key="change">
+                        <Had plan={plan} values={values} /> → <Given plan={plan} choice={choice} />
+                      </span>,
+                    ],
+                  }))}
+                />
+                {total > plan.sample.length && plan.sample.length > 0 && (
+                  <Typography variant="body2">
+                    {say('import.more', { smart_count: total - plan.sample.length })}
+                  </Typography>
+                )}
+              </>
+            )}
+          </>
+        )}
+        {plan && outcome === undefined && !isWorking && (
+          <Alert severity="info">
+            {[
+              plan.same !== undefined && plan.same > 0 && say('many.same', { smart_count: plan.same }),
+              say(isTagged(type, total) ? 'many.guarded' : 'many.unguarded'),
+            ]
+              .filter(Boolean)
+              .join(' ')}
+          </Alert>
+        )}
+        {error !== undefined && <ProblemAlert error={error} />}
+        {progress && (
+          <ProgressBar label={say(outcome === undefined ? 'many.looking' : 'many.changing')} progress={progress} />
+        )}
+        {isOver && (
+          <Alert severity="warning">
+            {say('many.changed_part', {
+              done: numberText(outcome.next - outcome.leftOut.length),
+              total: numberText(total),
+            })}
+          </Alert>
+        )}
+      </Stack>
+      {outcome && <LeftOutTable type={type} leftOut={outcome.leftOut} />}
+    </Window>
   );
 }
 

@@ -1,9 +1,10 @@
 /** Deletes many records, once it is known what goes with them. */
-import { Alert, Button, Dialog, DialogActions, DialogContent, DialogContentText, DialogTitle } from '@mui/material';
+import { Alert, Button, DialogContentText } from '@mui/material';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNotify } from 'ra-core';
 import { useCallback, useEffect, useState } from 'react';
 import { ProblemAlert } from '../app/problem-alert.tsx';
+import { Window } from '../app/window.tsx';
 import { useModel } from '../data/model.ts';
 import { numberText, useText } from '../texts/texts.ts';
 import { type Chosen, idsOf } from './chosen.ts';
@@ -68,44 +69,25 @@ export default function DeleteDialog({ chosen, onClose }: DeleteDialogProps) {
   const others = (plan?.effects ?? []).filter((effect) => effect.type !== type.type || !effect.isDeleted);
   const count = chosen.ids?.length ?? all;
   return (
-    <Dialog
-      open
-      onClose={() => isWorking || onClose(isBegun)}
-      fullWidth
-      maxWidth="sm"
-      aria-labelledby="delete-many-title"
-      aria-describedby="delete-many-text"
-    >
-      <DialogTitle id="delete-many-title">
-        {plan === undefined && chosen.ids === undefined
+    <Window
+      title={
+        plan === undefined && chosen.ids === undefined
           ? say('many.delete_all_title', { types: type.title.many })
-          : say('many.delete_title', { smart_count: count, formatted: numberText(plan === undefined ? count : all) })}
-      </DialogTitle>
-      <DialogContent>
-        <DialogContentText id="delete-many-text">
-          {say(plan === undefined ? (isWorking ? 'many.looking' : 'many.not_looked') : 'record.delete_text')}
-        </DialogContentText>
-        {error !== undefined && <ProblemAlert error={error} />}
-        {progress && <ProgressBar label={say(isBegun ? 'many.deleting' : 'many.looking')} progress={progress} />}
-        {isBegun && !isWorking && (
-          <Alert severity="warning" sx={{ mt: 1 }}>
-            {say('many.deleted_part', { done: numberText(deleted), total: numberText(all) })}
-          </Alert>
-        )}
-        {!isBegun && <Effects effects={others} />}
-        <LeftOutTable type={type} leftOut={plan?.leftOut ?? []} />
-      </DialogContent>
-      <DialogActions>
-        {isWorking ? (
-          <Button color="inherit" onClick={isBegun ? stop : () => onClose(false)} disabled={isStopping} autoFocus>
-            {say(isBegun ? 'many.stop' : 'filter.cancel')}
+          : say('many.delete_title', { smart_count: count, formatted: numberText(plan === undefined ? count : all) })
+      }
+      width="sm"
+      onClose={() => (isWorking && isBegun) || onClose(isBegun)}
+      closeText={say(isBegun ? 'many.close' : 'filter.cancel')}
+      isCareful
+      stop={
+        isWorking && isBegun ? (
+          <Button color="inherit" onClick={stop} disabled={isStopping} autoFocus>
+            {say('many.stop')}
           </Button>
-        ) : (
-          <Button color="inherit" onClick={() => onClose(isBegun)} autoFocus>
-            {say(isBegun ? 'many.close' : 'filter.cancel')}
-          </Button>
-        )}
-        {!isBegun && (
+        ) : undefined
+      }
+      actions={
+        !isBegun && (
           <Button
             color="error"
             disabled={plan === undefined || all === 0 || isWorking}
@@ -113,8 +95,21 @@ export default function DeleteDialog({ chosen, onClose }: DeleteDialogProps) {
           >
             {say('record.delete')}
           </Button>
-        )}
-      </DialogActions>
-    </Dialog>
+        )
+      }
+    >
+      <DialogContentText>
+        {say(plan === undefined ? (isWorking ? 'many.looking' : 'many.not_looked') : 'record.delete_text')}
+      </DialogContentText>
+      {error !== undefined && <ProblemAlert error={error} />}
+      {progress && <ProgressBar label={say(isBegun ? 'many.deleting' : 'many.looking')} progress={progress} />}
+      {isBegun && !isWorking && (
+        <Alert severity="warning" sx={{ mt: 1 }}>
+          {say('many.deleted_part', { done: numberText(deleted), total: numberText(all) })}
+        </Alert>
+      )}
+      {!isBegun && <Effects effects={others} />}
+      <LeftOutTable type={type} leftOut={plan?.leftOut ?? []} />
+    </Window>
   );
 }

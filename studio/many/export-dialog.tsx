@@ -1,18 +1,10 @@
 /** Saves what a list has found, with all of its pages. */
-import {
-  Alert,
-  Button,
-  Dialog,
-  DialogActions,
-  DialogContent,
-  DialogTitle,
-  MenuItem,
-  Stack,
-  TextField,
-} from '@mui/material';
+import { Alert, Button, Stack } from '@mui/material';
 import { useNotify } from 'ra-core';
-import { useEffect, useRef, useState } from 'react';
+import { useState } from 'react';
 import { ProblemAlert } from '../app/problem-alert.tsx';
+import { Select } from '../app/select.tsx';
+import { Window } from '../app/window.tsx';
 import { useModel } from '../data/model.ts';
 import { numberText, useText } from '../texts/texts.ts';
 import { pageLanguage } from '../presentations/plain.ts';
@@ -26,8 +18,8 @@ import {
   save,
   tableColumns,
 } from './export.ts';
-import type { Progress } from './chosen.ts';
 import { ProgressBar } from './progress-bar.tsx';
+import { useWork } from './use-work.ts';
 
 interface ExportDialogProps {
   readonly found: Found;
@@ -42,81 +34,62 @@ export default function ExportDialog({ found, columns, onClose }: ExportDialogPr
   const notify = useNotify();
   const [format, setFormat] = useState<Format>('xlsx');
   const [isAll, setAll] = useState(false);
-  const [progress, setProgress] = useState<Progress>();
-  const [error, setError] = useState<unknown>();
-  const running = useRef<AbortController>(undefined);
-  useEffect(() => () => running.current?.abort(), []);
+  const { run, progress, isWorking, error } = useWork();
   const wanted = isAll ? undefined : columns;
   // What fits into no cell is left out of tables.
   const shown = tableColumns(found.type, wanted);
   const targets = exportTargets(found, format === 'ndjson' ? wanted : shown.map(({ name }) => name));
 
   const start = async (): Promise<void> => {
-    const controller = new AbortController();
-    running.current = controller;
-    setError(undefined);
-    setProgress({ done: 0, total: undefined });
-    try {
-      const { signal } = controller;
-      const count = found.ids?.length;
-      const exporting = { targets, count, onProgress: setProgress, signal };
+    const name = `${found.type.path}.${format}`;
+    const isDone = await run(async ({ signal, report }) => {
+      const exporting = { targets, count: found.ids?.length, onProgress: report, signal };
       const table = { model, type: found.type, columns: shown, say, language: pageLanguage() };
-      const blob = await (format === 'ndjson' ? exportNdjson(exporting) : exportTable(exporting, { ...table, format }));
-      const name = `${found.type.path}.${format}`;
-      save(blob, name);
-      notify(say('export.done', { name }), { type: 'success' });
-      onClose();
-    } catch (problem) {
-      if (!controller.signal.aborted) setError(problem);
-      setProgress(undefined);
-    }
+      save(await (format === 'ndjson' ? exportNdjson(exporting) : exportTable(exporting, { ...table, format })), name);
+      return true;
+    });
+    if (!isDone) return;
+    notify(say('export.done', { name }), { type: 'success' });
+    onClose();
   };
 
   return (
-    <Dialog open onClose={onClose} fullWidth maxWidth="sm" aria-labelledby="export-title">
-      <DialogTitle id="export-title">{say('export.title', { types: found.type.title.many })}</DialogTitle>
-      <DialogContent>
-        <Stack spacing={2} sx={{ pt: 1 }}>
-          <TextField
-            select
-            label={say('export.format')}
-            value={format}
-            onChange={({ target: { value } }) => setFormat(value as Format)}
-          >
-            {FORMATS.map((one) => (
-              <MenuItem key={one} value={one}>
-                {say(`export.${one}`)}
-              </MenuItem>
-            ))}
-          </TextField>
-          <TextField
-            select
-            label={say('export.columns')}
-            value={isAll ? 'all' : 'shown'}
-            onChange={({ target: { value } }) => setAll(value === 'all')}
-          >
-            <MenuItem value="shown">{say('export.shown')}</MenuItem>
-            <MenuItem value="all">{say('export.all')}</MenuItem>
-          </TextField>
-          {found.ids !== undefined ? (
-            <Alert severity="info">
-              {say('export.selected', { smart_count: found.ids.length, formatted: numberText(found.ids.length) })}
-            </Alert>
-          ) : (
-            found.where.length > 0 && <Alert severity="info">{say('export.filtered')}</Alert>
-          )}
-          {error !== undefined && <ProblemAlert error={error} />}
-          {progress && <ProgressBar label={say('export.working')} progress={progress} />}
-        </Stack>
-      </DialogContent>
-      <DialogActions>
-        <Button color="inherit" onClick={onClose}>
-          {say('filter.cancel')}
-        </Button>
-        <Button variant="contained" disabled={progress !== undefined} onClick={() => void start()}>
+    <Window
+      title={say('export.title', { types: found.type.title.many })}
+      width="sm"
+      onClose={onClose}
+      actions={
+        <Button variant="contained" disabled={isWorking} onClick={() => void start()}>
           {say('export.start')}
         </Button>
-      </DialogActions>
-    </Dialog>
+      }
+    >
+      <Stack spacing={2}>
+        <Select
+          label={say('export.format')}
+          value={format}
+          onChoose={(value) => setFormat(value as Format)}
+          options={FORMATS.map((one) => [one, say(`export.${one}`)])}
+        />
+        <Select
+          label={say('export.columns')}
+          value={isAll ? 'all' : 'shown'}
+          onChoose={(value) => setAll(value === 'all')}
+          options={[
+            ['shown', say('export.shown')],
+            ['all', say('export.all')],
+          ]}
+        />
+        {found.ids !== undefined ? (
+          <Alert severity="info">
+            {say('export.selected', { smart_count: found.ids.length, formatted: numberText(found.ids.length) })}
+          </Alert>
+        ) : (
+          found.where.length > 0 && <Alert severity="info">{say('export.filtered')}</Alert>
+        )}
+        {error !== undefined && <ProblemAlert error={error} />}
+        {progress && <ProgressBar label={say('export.working')} progress={progress} />}
+      </Stack>
+    </Window>
   );
 }

@@ -1,23 +1,13 @@
 /** Creates or changes the records of a file, once all of them have been tried. */
-import {
-  Alert,
-  Box,
-  Button,
-  Dialog,
-  DialogActions,
-  DialogContent,
-  DialogTitle,
-  MenuItem,
-  Stack,
-  TextField,
-  Typography,
-} from '@mui/material';
+import { Alert, Box, Button, Stack, Typography } from '@mui/material';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNotify } from 'ra-core';
-import { useEffect, useRef, useState } from 'react';
+import { useRef, useState } from 'react';
 import { worded } from '../app/fault-text.ts';
 import { Grid } from '../app/grid.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
+import { Select } from '../app/select.tsx';
+import { Window } from '../app/window.tsx';
 import type { Value } from '../data/json.ts';
 import { can, type TypeInfo, useModel } from '../data/model.ts';
 import { Related } from '../fields/related.tsx';
@@ -27,11 +17,12 @@ import { SHRUNK } from '../presentations/presentation.ts';
 import { Shown } from '../presentations/shown.tsx';
 import { numberText, useText } from '../texts/texts.ts';
 import { csvText } from './cells.ts';
-import { patiently, type Progress } from './chosen.ts';
+import { patiently } from './chosen.ts';
 import { save } from './export.ts';
 import { FaultTable } from './fault-table.tsx';
 import {
   type Batch,
+  type BatchResult,
   batchesOf,
   type CellChange,
   changesOf,
@@ -50,6 +41,7 @@ import {
 } from './import.ts';
 import { ProgressBar } from './progress-bar.tsx';
 import { readTable, type Table, writeCsv } from './table.ts';
+import { useWork, type WorkTools } from './use-work.ts';
 
 /** No field has such a name. */
 const CREATE = '$create';
@@ -93,20 +85,17 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
   const [preview, setPreview] = useState<Preview>();
   /** Parts that were written: they are not sent again. */
   const [written, setWritten] = useState(0);
-  const [progress, setProgress] = useState<Progress>();
-  const [error, setError] = useState<unknown>();
-  const running = useRef<AbortController>(undefined);
-  const stopped = useRef(false);
+  const [isUnreadable, setUnreadable] = useState(false);
+  const { run, stop, progress, isWorking, isStopping, error: failure } = useWork();
   const [isWriting, setWriting] = useState(false);
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => () => running.current?.abort(), []);
   const on = matching.find((names) => names.join() === choice);
-  const isWorking = progress !== undefined;
+  const error = isUnreadable ? new Error(say('import.unreadable')) : failure;
   const count = source?.table?.rows.length ?? source?.records?.length ?? 0;
 
   const forget = (): void => {
     setPreview(undefined);
-    setError(undefined);
+    setUnreadable(false);
   };
 
   const choose = async (chosen: File | undefined): Promise<void> => {
@@ -129,55 +118,38 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
         setChoice(known?.join() ?? CREATE);
       }
     } catch {
-      setError(new Error(say('import.unreadable')));
+      setUnreadable(true);
     }
   };
 
   /** Sends the parts one after the other; `onFaults` says whether to go on with the next one. */
-  const work = async (
+  const sendParts = async (
     parts: readonly Batch[],
     isDryRun: boolean,
-    onPart: (created: number, changed: number) => void,
+    { signal, report, isStopped }: WorkTools,
+    onPart: (result: BatchResult) => void,
     onFaults: (faults: readonly LineFault[]) => boolean,
   ): Promise<boolean> => {
-    const controller = new AbortController();
-    running.current = controller;
-    stopped.current = false;
-    setWriting(!isDryRun);
-    setError(undefined);
-    let done = parts.slice(0, written).reduce((sum, { records }) => sum + records.length, 0);
-    setProgress({ done, total: count });
-    try {
-      const { signal } = controller;
-      for (const batch of parts.slice(written)) {
-        if (stopped.current) return false;
-        try {
-          const result = await patiently(() => sendBatch(batch, { type, on, isDryRun, signal }), signal);
-          onPart(result.created, result.changed);
-        } catch (problem) {
-          const faults = faultsIn(worded(say, model, type, problem), batch);
-          if (faults === undefined) throw problem;
-          if (!onFaults(faults)) return false;
-        }
-        done += batch.records.length;
-        setProgress({ done, total: count });
+    let done = recordsIn(parts.slice(0, written));
+    report({ done, total: count });
+    for (const batch of parts.slice(written)) {
+      if (isStopped()) return false;
+      try {
+        onPart(await patiently(() => sendBatch(batch, { type, on, isDryRun, signal }), signal));
+      } catch (problem) {
+        const faults = faultsIn(worded(say, model, type, problem), batch);
+        if (faults === undefined) throw problem;
+        if (!onFaults(faults)) return false;
       }
-      return true;
-    } catch (problem) {
-      if (!controller.signal.aborted) setError(problem);
-      return false;
-    } finally {
-      setProgress(undefined);
-      setWriting(false);
+      done += batch.records.length;
+      report({ done, total: count });
     }
+    return true;
   };
 
   /** The records of a table; undefined where a cell has no value. */
-  const read = async ({ table, records = [] }: Source): Promise<ReadRecords | undefined> => {
+  const read = async ({ table, records = [] }: Source, signal: AbortSignal): Promise<ReadRecords | undefined> => {
     if (table === undefined) return { records, values: [], faults: [] };
-    const controller = new AbortController();
-    running.current = controller;
-    const { signal } = controller;
     const reading = { model, type, say, language: pageLanguage(), decimal, signal, isChanging: on !== undefined };
     const found = await readRecords(table, members, reading);
     if (found.faults.length === 0) return found;
@@ -185,48 +157,50 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
     return undefined;
   };
 
-  const tryOut = async (from: Source): Promise<void> => {
-    const seen = { created: 0, changed: 0, faults: [] as LineFault[] };
-    try {
-      const found = await read(from);
-      if (found === undefined) return;
+  const tryOut = (from: Source): Promise<boolean> =>
+    run(async (tools) => {
+      const { signal } = tools;
+      const seen = { created: 0, changed: 0, faults: [] as LineFault[] };
+      const found = await read(from, signal);
+      if (found === undefined) return false;
       // Parts that were written are not made again.
-      const parts = [
-        ...batches.slice(0, written),
-        ...batchesOf(found.records.slice(recordsIn(batches.slice(0, written))), model),
-      ];
+      const before = batches.slice(0, written);
+      const parts = [...before, ...batchesOf(found.records.slice(recordsIn(before)), model)];
       setBatches(parts);
-      const isDone = await work(
+      const isDone = await sendParts(
         parts,
         true,
-        (created, changed) => {
+        tools,
+        ({ created, changed }) => {
           seen.created += created;
           seen.changed += changed;
         },
         (faults) => seen.faults.push(...faults) > 0,
       );
-      if (!isDone) return;
-      const { signal } = running.current ?? new AbortController();
+      if (!isDone) return false;
       const [by, more] = on ?? [];
       const isCompared = by !== undefined && more === undefined && seen.faults.length === 0 && can(type, 'list');
       const changes = isCompared ? await changesOf({ model, type, signal }, by, found.values) : [];
       setPreview({ written, ...seen, changes });
-    } catch (problem) {
-      setError(problem);
-    }
-  };
+      return true;
+    });
 
   const write = async (): Promise<void> => {
     let parts = written;
-    const isDone = await work(
-      batches,
-      false,
-      () => setWritten((parts += 1)),
-      (faults) => {
-        setPreview({ written: parts, created: 0, changed: 0, faults, changes: [] });
-        return false;
-      },
+    setWriting(true);
+    const isDone = await run((tools) =>
+      sendParts(
+        batches,
+        false,
+        tools,
+        () => setWritten((parts += 1)),
+        (faults) => {
+          setPreview({ written: parts, created: 0, changed: 0, faults, changes: [] });
+          return false;
+        },
+      ),
     );
+    setWriting(false);
     await queries.invalidateQueries();
     if (!isDone) return;
     notify(say('import.done', { smart_count: count, formatted: numberText(count) }), { type: 'success' });
@@ -251,129 +225,124 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
     );
   };
 
+  const changeText = (names: readonly string[]): string =>
+    say('import.change', { names: names.map((name) => titleIn(type, name)).join(', ') });
   const isReady = preview !== undefined && preview.faults.length === 0;
   const begun = batches[written]?.records[0]?.line ?? 0;
   const left = recordsIn(batches.slice(written));
   const hasOpen = preview?.faults.some(({ isOpen }) => isOpen) === true;
   return (
-    <Dialog open onClose={() => isWorking || onClose()} fullWidth maxWidth="md" aria-labelledby="import-title">
-      <DialogTitle id="import-title">{say('import.title', { types: type.title.many })}</DialogTitle>
-      <DialogContent>
-        <Stack spacing={2} sx={{ pt: 1 }}>
-          <Typography variant="body2">{say('import.help')}</Typography>
-          <Stack direction="row" spacing={2} sx={{ alignItems: 'center' }}>
-            <Button variant="outlined" disabled={isWorking} onClick={() => input.current?.click()}>
-              {say('import.choose')}
-            </Button>
-            <input
-              ref={input}
-              type="file"
-              accept=".xlsx,.csv,.ndjson,.jsonl,text/csv"
-              hidden
-              onChange={({ target: { files } }) => void choose(files?.[0])}
-            />
-            {source && (
-              <Typography variant="body2" role="status">
-                <bdi>{source.name}</bdi>: {say('import.count', { smart_count: count, formatted: numberText(count) })}
-              </Typography>
-            )}
-          </Stack>
-          {matching.length > 0 && (
-            <TextField
-              select
-              label={say('import.matching')}
-              value={choice}
-              disabled={isWorking || written > 0}
-              onChange={({ target: { value } }) => {
-                setChoice(value);
-                forget();
-              }}
-            >
-              <MenuItem value={CREATE}>{say('import.create')}</MenuItem>
-              {matching.map((names) => (
-                <MenuItem key={names.join()} value={names.join()}>
-                  {say('import.change', { names: names.map((name) => titleIn(type, name)).join(', ') })}
-                </MenuItem>
-              ))}
-            </TextField>
-          )}
-          {source?.table && (
-            <ColumnChoices
-              type={type}
-              head={source.table.head}
-              members={members}
-              isDisabled={isWorking || written > 0}
-              onMembers={(next) => {
-                setMembers(next);
-                forget();
-              }}
-            />
-          )}
-          {(hasOpen || decimal !== undefined) && (
-            <TextField
-              select
-              label={say('import.decimal')}
-              value={decimal ?? ''}
-              onChange={({ target: { value } }) => {
-                setDecimal(value);
-                forget();
-              }}
-            >
-              {[',', '.'].map((mark) => (
-                <MenuItem key={mark} value={mark}>
-                  {say(mark === ',' ? 'import.decimal_comma' : 'import.decimal_point')}
-                </MenuItem>
-              ))}
-            </TextField>
-          )}
-          {batches.length > 1 && <Alert severity="info">{say('import.parts', { smart_count: batches.length })}</Alert>}
-          {written > 0 && <Alert severity="warning">{say('import.begun', { line: begun })}</Alert>}
-          {error !== undefined && <ProblemAlert error={error} />}
-          {progress && <ProgressBar label={say('import.working')} progress={progress} />}
-          {isReady && preview.written === written && (
-            <Alert severity="success">
-              {say('import.ready', {
-                created: numberText(preview.created),
-                changed: numberText(preview.changed),
-              })}
-            </Alert>
-          )}
-          {isReady && <Changes changes={preview.changes} />}
-          {preview && preview.faults.length > 0 && (
-            <>
-              <Alert severity="error">{say('import.faults', { smart_count: preview.faults.length })}</Alert>
-              <FaultTable type={type} faults={preview.faults} />
-              {source?.table && (
-                <Button onClick={() => void saveFaults(source, preview.faults)} sx={{ justifySelf: 'start' }}>
-                  {say('import.save_faults')}
-                </Button>
-              )}
-            </>
-          )}
-        </Stack>
-      </DialogContent>
-      <DialogActions>
-        {isWriting ? (
-          <Button color="inherit" onClick={() => (stopped.current = true)}>
+    <Window
+      title={say('import.title', { types: type.title.many })}
+      width="md"
+      onClose={() => isWriting || onClose()}
+      closeText={say(written > 0 ? 'many.close' : 'filter.cancel')}
+      stop={
+        isWriting ? (
+          <Button color="inherit" disabled={isStopping} onClick={stop}>
             {say('many.stop')}
           </Button>
-        ) : (
-          <Button color="inherit" onClick={onClose}>
-            {say(written > 0 ? 'many.close' : 'filter.cancel')}
-          </Button>
-        )}
-        {source && !isReady && (
-          <Button variant="contained" disabled={isWorking || count === 0} onClick={() => void tryOut(source)}>
-            {say('import.try')}
-          </Button>
-        )}
-        {source && isReady && (
+        ) : undefined
+      }
+      actions={
+        source &&
+        (isReady ? (
           <Button variant="contained" disabled={isWorking} onClick={() => void write()}>
             {say('import.start', { smart_count: left, formatted: numberText(left) })}
           </Button>
+        ) : (
+          <Button variant="contained" disabled={isWorking || count === 0} onClick={() => void tryOut(source)}>
+            {say('import.try')}
+          </Button>
+        ))
+      }
+    >
+      <Stack spacing={2}>
+        <Typography variant="body2">{say('import.help')}</Typography>
+        <Stack direction="row" spacing={2} sx={{ alignItems: 'center' }}>
+          <Button variant="outlined" disabled={isWorking} onClick={() => input.current?.click()}>
+            {say('import.choose')}
+          </Button>
+          <input
+            ref={input}
+            type="file"
+            accept=".xlsx,.csv,.ndjson,.jsonl,text/csv"
+            hidden
+            onChange={({ target: { files } }) => void choose(files?.[0])}
+          />
+          {source && (
+            <Typography variant="body2" role="status">
+              <bdi>{source.name}</bdi>: {say('import.count', { smart_count: count, formatted: numberText(count) })}
+            </Typography>
+          )}
+        </Stack>
+        {matching.length > 0 && (
+          <Select
+            label={say('import.matching')}
+            value={choice}
+            disabled={isWorking || written > 0}
+            onChoose={(value) => {
+              setChoice(value);
+              forget();
+            }}
+            options={[
+              [CREATE, say('import.create')],
+              ...matching.map((names) => [names.join(), changeText(names)] as const),
+            ]}
+          />
         )}
-      </DialogActions>
-    </Dialog>
+        {source?.table && (
+          <ColumnChoices
+            type={type}
+            head={source.table.head}
+            members={members}
+            isDisabled={isWorking || written > 0}
+            onMembers={(next) => {
+              setMembers(next);
+              forget();
+            }}
+          />
+        )}
+        {(hasOpen || decimal !== undefined) && (
+          <Select
+            label={say('import.decimal')}
+            value={decimal ?? ''}
+            onChoose={(value) => {
+              setDecimal(value);
+              forget();
+            }}
+            options={[
+              [',', say('import.decimal_comma')],
+              ['.', say('import.decimal_point')],
+            ]}
+          />
+        )}
+        {batches.length > 1 && <Alert severity="info">{say('import.parts', { smart_count: batches.length })}</Alert>}
+        {written > 0 && <Alert severity="warning">{say('import.begun', { line: begun })}</Alert>}
+        {error !== undefined && <ProblemAlert error={error} />}
+        {progress && <ProgressBar label={say('import.working')} progress={progress} />}
+        {isReady && preview.written === written && (
+          <Alert severity="success">
+            {say('import.ready', {
+              created: numberText(preview.created),
+              changed: numberText(preview.changed),
+            })}
+          </Alert>
+        )}
+        {isReady && <Changes changes={preview.changes} />}
+        {preview && preview.faults.length > 0 && (
+          <>
+            <Alert severity="error">{say('import.faults', { smart_count: preview.faults.length })}</Alert>
+            <FaultTable type={type} faults={preview.faults} />
+            {source?.table && (
+              <Button onClick={() => void saveFaults(source, preview.faults)} sx={{ justifySelf: 'start' }}>
+                {say('import.save_faults')}
+              </Button>
+            )}
+          </>
+        )}
+      </Stack>
+    </Window>
   );
 }
 
@@ -395,31 +364,20 @@ function ColumnChoices({ type, head, members, isDisabled, onMembers }: ColumnCho
   return (
     <Box sx={{ display: 'grid', gap: 1.5, gridTemplateColumns: 'repeat(auto-fill, minmax(11rem, 1fr))' }}>
       {head.map((title, at) => (
-        <TextField
+        <Select
           // Two columns may have the same head.
           // oxlint-disable-next-line react/no-array-index-key
           key={at}
-          select
           label={title}
           value={members[at]?.name ?? ''}
           disabled={isDisabled}
-          onChange={({ target: { value } }) =>
-            onMembers(
-              members.with(
-                at,
-                all.find(({ name }) => name === value),
-              ),
-            )
-          }
+          onChoose={(value) => {
+            const chosen = all.find(({ name }) => name === value);
+            onMembers(members.with(at, chosen));
+          }}
           slotProps={{ ...SHRUNK, select: { displayEmpty: true } }}
-        >
-          <MenuItem value="">{say('import.left_out')}</MenuItem>
-          {all.map((member) => (
-            <MenuItem key={member.name} value={member.name}>
-              {member.title}
-            </MenuItem>
-          ))}
-        </TextField>
+          options={[['', say('import.left_out')], ...all.map((one) => [one.name, one.title] as const)]}
+        />
       ))}
     </Box>
   );

@@ -1,7 +1,8 @@
 /** One of a few values: states as coloured chips, and yes or no. */
-import { FormControl, FormControlLabel, FormHelperText, MenuItem, Switch, TextField } from '@mui/material';
+import { FormControl, FormControlLabel, FormHelperText, Switch } from '@mui/material';
 import type { CSSProperties, ReactNode } from 'react';
 import { NoIcon, YesIcon } from '../app/icons.tsx';
+import { Select } from '../app/select.tsx';
 import { textOf } from '../data/json.ts';
 import { helpOf } from './field-help.tsx';
 import { titleOfValue } from './plain.ts';
@@ -57,14 +58,20 @@ function FlagInput(props: InputProps): ReactNode {
   return field.nullable === false && control.value !== undefined ? (
     <Toggle {...props} />
   ) : (
-    <Choice {...props} choices={FLAGS} />
+    <Choice
+      {...props}
+      choices={[
+        ['true', props.say('value.yes')],
+        ['false', props.say('value.no')],
+      ]}
+    />
   );
 }
 
 const ChoiceInput = (props: InputProps): ReactNode => (
   <Choice
     {...props}
-    choices={(props.field.enum ?? []).map((value) => ({ value, title: titleOfValue(props.say, props.field, value) }))}
+    choices={(props.field.enum ?? []).map((value) => [value, titleOfValue(props.say, props.field, value)])}
   />
 );
 
@@ -90,47 +97,39 @@ function Toggle({ field, control: { value, onChange, ref, onBlur, name }, fault,
   );
 }
 
-interface ChoiceOption {
-  readonly value: string;
-  readonly title?: string;
-}
-
-const FLAGS: readonly ChoiceOption[] = [{ value: 'true' }, { value: 'false' }];
+type Choices = readonly (readonly [value: string, title: string])[];
 
 /** Options of a select are strings: nothing that is chosen is told from null by an option of its own. */
 const NULL = '\0null';
 const UNSET = '\0unset';
 
-function Choice({ field, control, fault, say, choices }: InputProps & { readonly choices: readonly ChoiceOption[] }) {
+function Choice({ field, control, fault, say, choices }: InputProps & { readonly choices: Choices }) {
   const { value, onChange, onBlur, ref, name } = control;
   const isFlag = field.type === 'boolean';
   const take = (text: string): void =>
     onChange(text === NULL ? null : text === UNSET ? undefined : isFlag ? text === 'true' : text);
   // A value from before the list was shortened is shown as well.
-  const isKnown = typeof value !== 'string' || choices.some((choice) => choice.value === value);
-  const all = isKnown ? choices : [...choices, { value }];
+  const isKnown = typeof value !== 'string' || choices.some(([one]) => one === value);
+  const options: readonly (readonly [string, string])[] = [
+    ...(value === undefined ? [[UNSET, '–'] as const] : []),
+    ...(field.nullable === false ? [] : [[NULL, say('value.null')] as const]),
+    ...choices,
+    ...(isKnown ? [] : [[value, value] as const]),
+  ];
   return (
-    <TextField
-      select
+    <Select
       name={name}
       label={titleOf(field)}
       value={value === null ? NULL : value === undefined ? UNSET : String(value)}
-      onChange={({ target }) => take(target.value)}
+      onChoose={take}
       onBlur={onBlur}
       inputRef={ref}
       error={fault !== undefined}
       helperText={fault ?? helpOf(say, field)}
       // The empty text may be one of the choices.
       slotProps={{ ...SHRUNK, select: { displayEmpty: true } }}
-    >
-      {value === undefined && <MenuItem value={UNSET}>–</MenuItem>}
-      {field.nullable !== false && <MenuItem value={NULL}>{say('value.null')}</MenuItem>}
-      {all.map((choice) => (
-        <MenuItem key={choice.value} value={choice.value}>
-          {choice.title ?? (isFlag ? say(choice.value === 'true' ? 'value.yes' : 'value.no') : choice.value)}
-        </MenuItem>
-      ))}
-    </TextField>
+      options={options}
+    />
   );
 }
 

@@ -1,11 +1,12 @@
 /** Deletes a record, once a person has seen what goes with it; what prevents it is said. */
-import { Alert, Button, Dialog, DialogActions, DialogContent, DialogContentText, DialogTitle } from '@mui/material';
+import { Alert, Button, DialogContentText } from '@mui/material';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNotify } from 'ra-core';
 import { useEffect, useRef, useState } from 'react';
 import { useNavigate } from 'react-router-dom';
 import { DeleteIcon } from '../app/icons.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
+import { Window } from '../app/window.tsx';
 import { nameOf, type TypeInfo, useModel } from '../data/model.ts';
 import { problemOf } from '../data/problem.ts';
 import { recordQuery, type StudioRecord } from '../data/provider.ts';
@@ -80,26 +81,24 @@ function DeleteDialog({ type, record, variant, onClose }: DeleteButtonProps & { 
 
   const others = (effects ?? []).filter((effect) => effect.type !== type.type || !effect.isDeleted || effect.count > 1);
   return (
-    <Dialog open onClose={onClose} aria-labelledby="delete-title">
-      <DialogTitle id="delete-title">{say('record.delete_title', { name })}</DialogTitle>
-      <DialogContent>
-        {hasChanged && <Alert severity="warning">{say('problem.changed')}</Alert>}
-        {error === undefined || isOutdated ? (
-          <DialogContentText>{say(effects === undefined ? 'many.looking' : 'record.delete_text')}</DialogContentText>
-        ) : (
-          <ProblemAlert error={error} onRetry={() => void remove()} isLinked={!isUsed} />
-        )}
-        {isUsed && <Uses type={type} id={record.id} error={error} />}
-        <Effects effects={others} />
-      </DialogContent>
-      <DialogActions>
-        <Button color="inherit" onClick={onClose} autoFocus>
-          {say('filter.cancel')}
-        </Button>
+    <Window
+      title={say('record.delete_title', { name })}
+      onClose={onClose}
+      isCareful
+      actions={
         <Button color="error" disabled={effects === undefined} onClick={() => void remove()}>
           {say('record.delete')}
         </Button>
-      </DialogActions>
-    </Dialog>
+      }
+    >
+      {hasChanged && <Alert severity="warning">{say('problem.changed')}</Alert>}
+      {error === undefined || isOutdated ? (
+        <DialogContentText>{say(effects === undefined ? 'many.looking' : 'record.delete_text')}</DialogContentText>
+      ) : (
+        <ProblemAlert error={error} onRetry={() => void remove()} isLinked={!isUsed} />
+      )}
+      {isUsed && <Uses type={type} id={record.id} error={error} />}
+      <Effects effects={others} />
+    </Window>
   );
 }

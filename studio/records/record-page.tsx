@@ -5,7 +5,6 @@ import { type ReactNode, useEffect } from 'react';
 import { Link as RouterLink, useNavigate } from 'react-router-dom';
 import { listAddress } from '../app/kept-lists.ts';
 import { Heading } from '../app/heading.tsx';
-import { MoreMenu } from '../app/more-menu.tsx';
 import { AddIcon, CopyIcon, EditIcon } from '../app/icons.tsx';
 import { useKeys } from '../app/keys.ts';
 import { ProblemAlert } from '../app/problem-alert.tsx';
@@ -26,7 +25,7 @@ import {
   useModel,
 } from '../data/model.ts';
 import { hasOwnList } from '../data/includes.ts';
-import { recordQuery, type StudioRecord } from '../data/provider.ts';
+import type { StudioRecord } from '../data/provider.ts';
 import { Shown } from '../presentations/shown.tsx';
 import { Related } from '../fields/related.tsx';
 import { inSentence, useText } from '../texts/texts.ts';
@@ -57,7 +56,6 @@ export default function RecordPage({ type, id }: RecordPageProps) {
   if (data === undefined) return <Waiting />;
   const { values } = data;
   const [name, own] = [nameOf(type, values), `${type.title.one} ${id}`];
-  const target = `${type.path}/${encodeURIComponent(id)}?${recordQuery(model, type, variant)}`;
   const { state, figures, fields, relations, rail } = layoutOf(model, type, values);
   const hasRail = rail.fields.length + rail.relations.length > 0;
   const hasMiddle = fields.length > 0 || (type.open && otherValues(type, values).length > 0);
@@ -109,7 +107,6 @@ export default function RecordPage({ type, id }: RecordPageProps) {
           </Button>
         )}
         {can(type, 'delete') && <DeleteButton type={type} record={data} variant={variant} />}
-        <MoreMenu groups={[]} sent={() => ({ method: 'GET', target })} />
       </Box>
       <Box
         sx={{

@@ -19,7 +19,6 @@ export const de: Texts = {
   'keys.edit': 'Datensatz bearbeiten',
   'keys.select': 'Den Datensatz auswählen',
   'keys.save': 'Formular speichern',
-  'app.developer': 'Für Entwickler',
   'app.settings': 'Einstellungen',
   'app.not_loaded':
     'Dieser Teil des Studios konnte nicht geladen werden. Vielleicht fehlt die Verbindung, oder der Dienst wurde erneuert. Ihre Eingaben bleiben erhalten.',
@@ -32,10 +31,6 @@ export const de: Texts = {
   'app.not_found': 'Unter dieser Adresse gibt es nichts',
   'app.nothing': 'Es gibt keinen Typ, der gezeigt werden kann.',
   'begin.title': 'Hier ist noch nichts',
-  'begin.text':
-    '%{title} verwaltet die Datensätze unten. Legen Sie den ersten an, lesen Sie eine Datei ein, oder füllen Sie die Datenbank zum Ausprobieren mit Beispielen. Beispiele lassen sich löschen wie alles andere.',
-  'begin.samples': 'Beispiele anlegen',
-  'begin.making': 'Beispiele werden angelegt …',
   'token.title': 'Token eingeben',
   'token.label': 'Token',
   'token.help': 'Tokens vergibt der Betreiber des Dienstes. Es bleibt gespeichert, bis dieser Tab geschlossen wird.',
@@ -328,7 +323,4 @@ export const de: Texts = {
   'import.try': 'Ausprobieren',
   'import.start': '%{formatted} Datensatz importieren |||| %{formatted} Datensätze importieren',
   'import.done': '%{formatted} Datensatz wurde importiert |||| %{formatted} Datensätze wurden importiert',
-  'curl.show': 'Als curl kopieren',
-  'curl.copied': 'Kopiert. Wenn der Dienst Tokens verwendet, vorher TOKEN setzen.',
-  'curl.failed': 'Der Browser hat das Kopieren nicht erlaubt.',
 };

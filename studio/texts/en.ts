@@ -22,7 +22,6 @@ export const en = {
   'app.not_loaded':
     'This part of the studio could not be loaded. You may be offline, or the service was updated. What you typed is kept.',
   'app.reload': 'Reload',
-  'app.developer': 'Developer',
   'app.reference': 'Reference of the interface',
   'app.start': 'Start page',
   'app.old_browser':
@@ -30,10 +29,6 @@ export const en = {
   'app.not_found': 'There is nothing at this address',
   'app.nothing': 'There is no record type to show.',
   'begin.title': 'Nothing is here yet',
-  'begin.text':
-    '%{title} keeps the records below. Create the first one, bring in a file, or fill the database with sample data to look around. Sample data can be deleted like everything else.',
-  'begin.samples': 'Fill in sample data',
-  'begin.making': 'Creating sample records …',
   'token.title': 'Enter your token',
   'token.label': 'Token',
   'token.help': 'The operator of the service gives tokens out. It is kept until this tab is closed.',
@@ -325,9 +320,6 @@ export const en = {
   'import.try': 'Try it',
   'import.start': 'Import %{formatted} record |||| Import %{formatted} records',
   'import.done': '%{formatted} record was imported |||| %{formatted} records were imported',
-  'curl.show': 'Copy as curl',
-  'curl.copied': 'Copied. Set TOKEN first, if the service uses tokens.',
-  'curl.failed': 'The browser did not allow copying.',
 } as const;
 
 export type TextKey = keyof typeof en;

@@ -1,6 +1,5 @@
-/** What new records of the studio begin with, samples for an empty database, and where each part of a record stands. */
-import { inOrder, makeSamples, sampleOf } from '../../studio/app/samples.ts';
-import { NumberText, parseJson, type Value, type ValueObject } from '../../studio/data/json.ts';
+/** What new records of the studio begin with; where each part of a record stands. */
+import { parseJson, type ValueObject } from '../../studio/data/json.ts';
 import { readModel, typeNamed } from '../../studio/data/model.ts';
 import { recordDraft } from '../../studio/forms/draft.ts';
 import {
@@ -80,7 +79,7 @@ const model = readModel(
     ],
   }),
 );
-const [order, customer] = [typeNamed(model, 'Order'), typeNamed(model, 'Customer')];
+const order = typeNamed(model, 'Order');
 
 const VALUES = parseJson(
   JSON.stringify({
@@ -132,31 +131,4 @@ test('state and amounts stand in the head, short facts in the rail, the rest in 
     ['zone'],
   ]);
   expect([names(rail.fields), names(rail.relations)]).toEqual([['placed', 'made'], ['customer']]);
-});
-
-const made = new Map([['Customer', ['7', '8']]]);
-const sample = (index: number): ValueObject | undefined => sampleOf(order, index, made, () => customer);
-
-test('samples use enums, limits and links; required types come first', () => {
-  expect(inOrder([order, customer]).map(({ type: name }) => name)).toEqual(['Customer', 'Order']);
-  expect(sample(1)).toMatchObject({
-    number: 'Order 2',
-    state: 'paid',
-    total: '4.5',
-    customer: { id: new NumberText('8') },
-  });
-  expect(sampleOf(order, 0, new Map(), () => 'id')).toBe(undefined);
-  expect(sampleOf(customer, 0, made, () => 'id')).toEqual({ name: 'Customer 1' });
-  expect(sampleOf(customer, 9, made, () => 'id')).toBe(undefined);
-});
-
-test('samples are posted one by one: a rejected first sample is reported, later ones are skipped', async () => {
-  const sent: string[] = [];
-  const post = (target: string, body: Value): Promise<Value> => {
-    sent.push(`${target} ${JSON.stringify(body)}`);
-    return sent.length === 2 ? Promise.reject(new Error('refused')) : Promise.resolve({ id: String(sent.length) });
-  };
-  expect(await makeSamples(model, [customer], post)).toBe(8);
-  expect(sent[0]).toBe('customer {"name":"Customer 1"}');
-  await expect(makeSamples(model, [customer], () => Promise.reject(new Error('refused')))).rejects.toThrow('refused');
 });
