@@ -1,13 +1,14 @@
 /** Before the first page: reads what there is, and asks for a token if the service wants one. */
-import { Alert, Box, Button, CircularProgress, Paper, TextField, Typography } from '@mui/material';
-import { type FormEvent, useCallback, useEffect, useState } from 'react';
+import { Alert, Box, CircularProgress, Paper, Typography } from '@mui/material';
+import { useCallback, useEffect, useState } from 'react';
 import { readModel, type StudioModel } from '../data/model.ts';
 import { problemOf } from '../data/problem.ts';
 import { fetchModel } from '../data/request.ts';
-import { forgetToken, isToken, keepToken, keptToken } from '../data/token.ts';
+import { forgetToken, keepToken, keptToken } from '../data/token.ts';
 import { useText } from '../texts/texts.ts';
 import { Late } from './waiting.tsx';
 import { ProblemAlert } from './problem-alert.tsx';
+import { TokenInput } from './token-input.tsx';
 
 interface EntranceProps {
   readonly title: string;
@@ -42,14 +43,6 @@ export function Entrance({ title, asked, onModel }: EntranceProps) {
   );
   useEffect(() => void look(keptToken(), asked), [look, asked]);
 
-  const take = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault();
-    const entered = new FormData(event.currentTarget).get('token');
-    const token = typeof entered === 'string' ? entered.trim() : '';
-    if (isToken(token)) void look(token);
-    else setState({ at: 'asking', refused: say('token.characters') });
-  };
-
   if (state.at === 'looking')
     return (
       <Box
@@ -71,24 +64,13 @@ export function Entrance({ title, asked, onModel }: EntranceProps) {
         {state.at === 'failed' ? (
           <ProblemAlert error={state.error} onRetry={() => void look(keptToken())} />
         ) : (
-          <Box component="form" onSubmit={take} sx={{ display: 'grid', gap: 2 }}>
+          <>
             <Typography variant="h1">{say('token.title')}</Typography>
-            {state.refused === undefined ? undefined : (
+            {state.refused !== undefined && (
               <Alert severity="error">{say('token.refused', { message: state.refused })}</Alert>
             )}
-            <TextField
-              name="token"
-              type="password"
-              label={say('token.label')}
-              helperText={say('token.help')}
-              autoComplete="off"
-              autoFocus
-              required
-            />
-            <Button type="submit" variant="contained">
-              {say('token.use')}
-            </Button>
-          </Box>
+            <TokenInput help={say('token.help')} onToken={(token) => void look(token)} />
+          </>
         )}
       </Paper>
     </Box>

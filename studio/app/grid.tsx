@@ -2,6 +2,7 @@
 import { Paper, Table, TableBody, TableCell, TableContainer, TableFooter, TableHead, TableRow } from '@mui/material';
 import type { SxProps, Theme } from '@mui/material/styles';
 import type { ReactNode, Ref } from 'react';
+import { useText } from '../texts/texts.ts';
 
 interface Head {
   readonly key: string;
@@ -19,6 +20,8 @@ interface GridProps {
   /** Rows of their own. */
   readonly children?: ReactNode;
   readonly footer?: readonly ReactNode[] | undefined;
+  /** So many rows are drawn; of the others, their number is said. */
+  readonly most?: number;
   readonly maxHeight?: string;
   /** Whether each row keeps to one line. */
   readonly isNarrow?: boolean;
@@ -33,7 +36,8 @@ const lastAmount = (heads: readonly { readonly isRight?: boolean }[]): number =>
 
 export function Grid(props: GridProps) {
   const { label, heads = [], rows = [], children, footer, maxHeight, isNarrow = false, tableRef, sx = {} } = props;
-  const { isScrolledByKeys = true } = props;
+  const { isScrolledByKeys = true, most = rows.length } = props;
+  const say = useText();
   const amount = lastAmount(heads);
   const styled = (index: number) =>
     ({
@@ -70,7 +74,7 @@ export function Grid(props: GridProps) {
           </TableHead>
         )}
         <TableBody>
-          {rows.map(({ key, cells }) => (
+          {rows.slice(0, most).map(({ key, cells }) => (
             <TableRow key={key}>
               {cells.map((content, index) => (
                 // Cells have nothing but their places.
@@ -82,6 +86,13 @@ export function Grid(props: GridProps) {
             </TableRow>
           ))}
           {children}
+          {rows.length > most && (
+            <TableRow>
+              <TableCell colSpan={heads.length || 9}>
+                {say('import.more', { smart_count: rows.length - most })}
+              </TableCell>
+            </TableRow>
+          )}
         </TableBody>
         {footer !== undefined && (
           <TableFooter>

@@ -13,7 +13,6 @@ import { findInType } from '../fields/search.ts';
 import { inSentence, LANGUAGES, numberText, type Say, useText } from '../texts/texts.ts';
 import { ProblemAlert } from './problem-alert.tsx';
 import { wantedBy } from './palette.ts';
-import { recentRecords } from './recent.ts';
 import { APPEARANCES } from './settings-menu.tsx';
 import type { Appearance } from './studio.tsx';
 
@@ -21,8 +20,8 @@ interface Option {
   readonly group: string;
   readonly key: string;
   readonly name: string;
-  readonly detail: string;
-  readonly to: string;
+  readonly detail?: string;
+  readonly to?: string;
   /** What the page does at once. */
   readonly state?: { readonly open: 'export' };
   /** In place of an address. */
@@ -44,12 +43,7 @@ export default function PaletteDialog({ onClose, onKeys }: PaletteDialogProps) {
   const [typed, setTyped] = useState('');
   const paused = usePaused(typed.trim());
   const listed = useMemo(() => listedTypes(model), [model]);
-  const recent = recentRecords();
-  const wanted = wantedBy(
-    paused,
-    listed,
-    recent.map(({ path }) => path),
-  );
+  const wanted = wantedBy(paused, listed);
   const asked = useQueries({
     queries: (wanted.text === '' ? [] : wanted.searched).map((type) => ({
       queryKey: ['palette', type.path, wanted.text],
@@ -61,18 +55,7 @@ export default function PaletteDialog({ onClose, onKeys }: PaletteDialogProps) {
   const error = asked.find((one) => one.error !== null)?.error ?? null;
   const types = wantedBy(typed, listed).types.map((type): Option => {
     const { path, title } = type;
-    return { group: say('search.types'), key: path, name: title.many, detail: '', to: `/${path}` };
-  });
-  const seen = recent.map(({ path, id, name }): Option => {
-    const type = listed.find((one) => one.path === path);
-    const detail = type === undefined ? id : `${type.title.one} ${id}`;
-    return {
-      group: say('search.recent'),
-      key: `${path} ${id}`,
-      name,
-      detail,
-      to: `/${path}/${encodeURIComponent(id)}`,
-    };
+    return { group: say('search.types'), key: path, name: title.many, to: `/${path}` };
   });
   const found = asked.flatMap(({ data }) => data ?? []).filter(({ records }) => records.length > 0);
   const records = found.flatMap(({ type, records: some, total = some.length }) => [
@@ -86,7 +69,6 @@ export default function PaletteDialog({ onClose, onKeys }: PaletteDialogProps) {
             group: say('search.records'),
             key: `${type.path} all`,
             name: say('search.count_in', { count: numberText(total), types: type.title.many }),
-            detail: '',
             to: `/${type.path}${addressOf(new URLSearchParams([[SEARCH, wanted.text]]))}`,
           },
         ]
@@ -105,16 +87,9 @@ export default function PaletteDialog({ onClose, onKeys }: PaletteDialogProps) {
   const words = text.split(/\s+/);
   const commands: readonly Option[] = [
     ...commandsFor(say, listed),
-    ...settings.map(([name, act]) => ({
-      group: say('app.settings'),
-      key: name,
-      name,
-      detail: '',
-      to: '',
-      act,
-    })),
+    ...settings.map(([name, act]): Option => ({ group: say('app.settings'), key: name, name, act })),
   ].filter(({ group, name }) => words.every((word) => `${group} ${name}`.toLowerCase().includes(word)));
-  const options = text === '' ? [...seen, ...types] : [...types, ...records, ...commands];
+  const options = text === '' ? types : [...types, ...records, ...commands];
   return (
     <Dialog
       open
@@ -143,7 +118,7 @@ export default function PaletteDialog({ onClose, onKeys }: PaletteDialogProps) {
           if (option === null) return;
           onClose();
           if (option.act) option.act();
-          else void navigate(option.to, { state: option.state });
+          else void navigate(option.to ?? '/', { state: option.state });
         }}
         onKeyDown={(event) => event.key === 'Escape' && onClose()}
         slots={{ popper: Inline }}
@@ -193,7 +168,6 @@ function commandsFor(say: Say, listed: readonly TypeInfo[]): readonly Option[] {
             group,
             key: `new ${type.path}`,
             name: say('list.create', { type: inSentence(type.title.one) }),
-            detail: '',
             to: newPath(type),
           },
         ]
@@ -202,7 +176,6 @@ function commandsFor(say: Say, listed: readonly TypeInfo[]): readonly Option[] {
       group,
       key: `export ${type.path}`,
       name: say('export.title', { types: type.title.many }),
-      detail: '',
       to: `/${type.path}`,
       state: { open: 'export' },
     },

@@ -4,13 +4,13 @@ import type { TypeInfo } from '../data/model.ts';
 export interface Wanted {
   /** Types whose names begin with what is typed, or contain it. */
   readonly types: readonly TypeInfo[];
-  /** Types whose records are looked for, and by which words: those whose records were opened last come first. */
+  /** Types whose records are looked for, and by which words. */
   readonly searched: readonly TypeInfo[];
   readonly text: string;
 }
 
 /** `order meyer`: the name of a type before other words means its records alone. */
-export function wantedBy(typed: string, listed: readonly TypeInfo[], recent: readonly string[] = []): Wanted {
+export function wantedBy(typed: string, listed: readonly TypeInfo[]): Wanted {
   const text = typed.trim().toLowerCase();
   const named = listed.filter(({ title, type }) =>
     [title.many, title.one, type].some((name) => name.toLowerCase().includes(text)),
@@ -21,7 +21,5 @@ export function wantedBy(typed: string, listed: readonly TypeInfo[], recent: rea
       .map((name) => ({ type, rest: typed.trim().slice(name.length).trim() })),
   )[0];
   if (alone !== undefined) return { types: [], searched: [alone.type], text: alone.rest };
-  const rank = ({ path }: TypeInfo): number => (recent.includes(path) ? recent.indexOf(path) : recent.length);
-  const searched = text === '' ? [] : listed.toSorted((one, other) => rank(one) - rank(other));
-  return { types: named, searched, text: typed.trim() };
+  return { types: named, searched: text === '' ? [] : listed, text: typed.trim() };
 }

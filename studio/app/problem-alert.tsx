@@ -1,6 +1,7 @@
 /** A problem in words, wherever one can occur. */
 import { Alert, Button } from '@mui/material';
 import { problemOf } from '../data/problem.ts';
+import { keepToken } from '../data/token.ts';
 import { pageLanguage } from '../presentations/plain.ts';
 import type { TextKey } from '../texts/en.ts';
 import { type Say, useText } from '../texts/texts.ts';
@@ -47,6 +48,10 @@ export function ProblemAlert({ error, onRetry, isLinked = true }: ProblemAlertPr
   const say = useText();
   const { status } = problemOf(error);
   const isRefused = status === 401;
+  const take = (token: string): void => {
+    keepToken(token);
+    onRetry?.();
+  };
   const retry = onRetry && !isFinal(status) && (
     <Button color="inherit" size="small" onClick={onRetry}>
       {say('problem.retry')}
@@ -56,7 +61,7 @@ export function ProblemAlert({ error, onRetry, isLinked = true }: ProblemAlertPr
     <Alert severity="error" action={retry}>
       {problemText(say, error)}
       {isLinked && <InTheWay error={error} />}
-      {isRefused && onRetry !== undefined && <TokenInput onKept={onRetry} />}
+      {isRefused && onRetry !== undefined && <TokenInput onToken={take} />}
     </Alert>
   );
 }

@@ -15,7 +15,6 @@ import { Entrance } from './entrance.tsx';
 import { Notices } from './notices.tsx';
 import { Pages } from './pages.tsx';
 import { createRouter, routerProvider } from './router.ts';
-import { forgetRecent } from './recent.ts';
 import { store } from './store.ts';
 import { themeFor } from './theme.ts';
 
@@ -42,7 +41,6 @@ function Opened({ title, nonce, asked }: StudioProps) {
   const [hasLeft, setLeft] = useState(false);
   const leave = (): void => {
     setLeft(true);
-    forgetRecent();
     setModel(undefined);
   };
   const provider = useMemo(() => (model === undefined ? undefined : createProvider(model)), [model]);

@@ -1,19 +1,23 @@
-/** Asks for another token, without leaving the page, when the service no longer accepts this one. */
+/** Asks for a token: before the first page, and within a page when the service no longer accepts the one it had. */
 import { Box, Button, TextField } from '@mui/material';
 import { type FormEvent, useState } from 'react';
-import { isToken, keepToken } from '../data/token.ts';
+import { isToken } from '../data/token.ts';
 import { useText } from '../texts/texts.ts';
 
-export function TokenInput({ onKept }: { readonly onKept: () => void }) {
+interface TokenInputProps {
+  readonly help?: string;
+  readonly onToken: (token: string) => void;
+}
+
+export function TokenInput({ help, onToken }: TokenInputProps) {
   const say = useText();
   const [isRefused, setRefused] = useState(false);
   const take = (event: FormEvent<HTMLFormElement>): void => {
     event.preventDefault();
     const entered = new FormData(event.currentTarget).get('token');
     const token = typeof entered === 'string' ? entered.trim() : '';
-    if (!isToken(token)) return setRefused(true);
-    keepToken(token);
-    onKept();
+    setRefused(!isToken(token));
+    if (isToken(token)) onToken(token);
   };
   return (
     <Box component="form" onSubmit={take} sx={{ display: 'flex', gap: 1, mt: 1, alignItems: 'start' }}>
@@ -22,9 +26,10 @@ export function TokenInput({ onKept }: { readonly onKept: () => void }) {
         type="password"
         label={say('token.label')}
         autoComplete="off"
+        autoFocus
         required
         error={isRefused}
-        helperText={isRefused ? say('token.characters') : undefined}
+        helperText={isRefused ? say('token.characters') : help}
       />
       <Button type="submit" variant="outlined" color="inherit">
         {say('token.use')}

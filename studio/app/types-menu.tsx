@@ -13,6 +13,7 @@ const MANY = 12;
 /** The browser neither lays out nor paints what is scrolled out of sight. */
 const ROW = { contentVisibility: 'auto', containIntrinsicSize: 'auto 34px' } as const;
 const ITEM = { borderRadius: 1.5, minHeight: 34, py: 0.25 } as const;
+const VIEW = { ...ITEM, minHeight: 30, paddingInlineStart: 4 } as const;
 const COUNT = { color: 'text.secondary', fontVariantNumeric: 'tabular-nums', marginInlineStart: 1 } as const;
 
 export const TypesMenu = memo(() => {
@@ -38,19 +39,7 @@ export const TypesMenu = memo(() => {
         </Box>
       )}
       <List dense sx={{ px: 1 }}>
-        {types.length > 1 && wanted === '' && (
-          <ListItem disablePadding>
-            <ListItemButton
-              component={Link}
-              to="/"
-              selected={pathname === '/'}
-              aria-current={pathname === '/' ? 'page' : undefined}
-              sx={ITEM}
-            >
-              <ListItemText primary={say('app.home')} />
-            </ListItemButton>
-          </ListItem>
-        )}
+        {types.length > 1 && wanted === '' && <Entry to="/" text={say('app.home')} isHere={pathname === '/'} />}
         {bySection.map((info, index) => {
           const { type, path, title, section } = info;
           const total = totals.get(path);
@@ -62,25 +51,12 @@ export const TypesMenu = memo(() => {
                   {section}
                 </ListSubheader>
               )}
-              <ListItem disablePadding sx={ROW}>
-                <ListItemButton
-                  component={Link}
-                  to={pathname === `/${path}` ? `/${path}` : listAddress(path)}
-                  selected={isHere}
-                  aria-current={isHere ? 'page' : undefined}
-                  sx={ITEM}
-                >
-                  <ListItemText
-                    primary={title.many}
-                    slotProps={{ primary: { sx: { fontWeight: isHere ? 600 : 400 } } }}
-                  />
-                  {total !== undefined && (
-                    <Typography variant="body2" component="span" sx={COUNT}>
-                      {numberText(total.count)}
-                    </Typography>
-                  )}
-                </ListItemButton>
-              </ListItem>
+              <Entry
+                to={pathname === `/${path}` ? `/${path}` : listAddress(path)}
+                text={title.many}
+                isHere={isHere}
+                count={total?.count}
+              />
               <Views path={path} />
             </Fragment>
           );
@@ -100,15 +76,39 @@ function Views({ path }: { readonly path: string }) {
   const [views] = useViews(path);
   const { pathname, search } = useLocation();
   return views.map((view) => (
-    <ListItem key={view.name} disablePadding>
-      <ListItemButton
-        component={Link}
-        to={`/${path}${view.search}`}
-        selected={pathname === `/${path}` && search === view.search}
-        sx={{ ...ITEM, minHeight: 30, paddingInlineStart: 4 }}
-      >
-        <ListItemText primary={view.name} />
-      </ListItemButton>
-    </ListItem>
+    <Entry
+      key={view.name}
+      to={`/${path}${view.search}`}
+      text={view.name}
+      isHere={pathname === `/${path}` && search === view.search}
+      isView
+    />
   ));
 }
+
+interface EntryProps {
+  readonly to: string;
+  readonly text: string;
+  readonly isHere: boolean;
+  readonly count?: number | undefined;
+  readonly isView?: boolean;
+}
+
+const Entry = ({ to, text, isHere, count, isView = false }: EntryProps) => (
+  <ListItem disablePadding sx={ROW}>
+    <ListItemButton
+      component={Link}
+      to={to}
+      selected={isHere}
+      aria-current={isHere ? 'page' : undefined}
+      sx={isView ? VIEW : ITEM}
+    >
+      <ListItemText primary={text} slotProps={{ primary: { sx: { fontWeight: isHere ? 600 : 400 } } }} />
+      {count !== undefined && (
+        <Typography variant="body2" component="span" sx={COUNT}>
+          {numberText(count)}
+        </Typography>
+      )}
+    </ListItemButton>
+  </ListItem>
+);

@@ -1,6 +1,7 @@
 /** The one frame of dialogs. */
 import { Button, Dialog, DialogActions, DialogContent, DialogTitle } from '@mui/material';
 import { type FormEvent, type ReactNode, useCallback, useId } from 'react';
+import type { Work } from '../many/use-work.ts';
 import { useText } from '../texts/texts.ts';
 
 interface WindowProps {
@@ -12,8 +13,8 @@ interface WindowProps {
   readonly closeText?: string;
   /** Whether Enter alone closes it. */
   readonly isCareful?: boolean;
-  /** In place of the first button. */
-  readonly stop?: ReactNode;
+  /** What is being done and can be stopped: it is not closed before. */
+  readonly work?: Pick<Work, 'isStopping' | 'stop'> | undefined;
   /** The other buttons. */
   readonly actions?: ReactNode;
   /** It is a form. */
@@ -26,7 +27,7 @@ interface WindowProps {
 export function Window({ title, width, onClose, closeText, onSubmit, onFocus, children, ...buttons }: WindowProps) {
   const say = useText();
   const id = useId();
-  const { stop, isCareful = false, actions } = buttons;
+  const { work, isCareful = false, actions } = buttons;
   const begin = useCallback((content: HTMLElement | null): void => void (content && onFocus?.(content)), []);
   const inside = (
     <>
@@ -35,11 +36,14 @@ export function Window({ title, width, onClose, closeText, onSubmit, onFocus, ch
         {children}
       </DialogContent>
       <DialogActions>
-        {stop ?? (
-          <Button color="inherit" onClick={onClose} autoFocus={isCareful}>
-            {closeText ?? say('filter.cancel')}
-          </Button>
-        )}
+        <Button
+          color="inherit"
+          disabled={work?.isStopping ?? false}
+          onClick={work?.stop ?? onClose}
+          autoFocus={isCareful}
+        >
+          {work ? say('many.stop') : (closeText ?? say('filter.cancel'))}
+        </Button>
         {actions}
       </DialogActions>
     </>
@@ -47,7 +51,7 @@ export function Window({ title, width, onClose, closeText, onSubmit, onFocus, ch
   return (
     <Dialog
       open
-      onClose={onClose}
+      onClose={() => work ?? onClose()}
       aria-labelledby={id}
       {...(width === undefined ? {} : { fullWidth: true, maxWidth: width })}
     >

@@ -1,13 +1,12 @@
 /** How records are divided by a field or a relation: a bar for each value, which filters by it. */
 import { Box, ButtonBase } from '@mui/material';
-import { type TypeInfo, typeNamed, useModel } from '../data/model.ts';
+import type { TypeInfo } from '../data/model.ts';
 import type { Where } from '../data/where.ts';
 import { numberShown } from '../presentations/numbers.ts';
 import { pageLanguage } from '../presentations/plain.ts';
-import { useText } from '../texts/texts.ts';
 import { ChartCard } from './chart-card.tsx';
-import { type Division, divisionTarget, type Measure, type Slice, slicesOf } from './figures.ts';
-import { useSummary } from './use-summary.ts';
+import type { Division, Measure, Slice } from './figures.ts';
+import { useSlices } from './use-summary.ts';
 
 interface BarsProps {
   readonly type: TypeInfo;
@@ -19,12 +18,7 @@ interface BarsProps {
 }
 
 export function Bars({ type, division, measure, where, isChosen, onChoose }: BarsProps) {
-  const say = useText();
-  const model = useModel();
-  const { groups, error } = useSummary(type, divisionTarget(type, division, measure, where));
-  const target = division.relation === undefined ? undefined : typeNamed(model, division.relation.type);
-  const words = { nothing: say('value.null'), yes: say('value.yes'), no: say('value.no') };
-  const slices = groups === undefined ? undefined : slicesOf(division, target, groups, measure, words);
+  const { slices, error } = useSlices(type, division, measure, where);
   const most = Math.max(...(slices ?? []).map(({ figure }) => Math.abs(Number(figure))), 0);
   return (
     <ChartCard title={division.title} error={error} isEmpty={slices?.length === 0}>

@@ -1,7 +1,7 @@
 /** Which figures and charts a type has: chosen by its fields and relations, as summaries of the interface. */
 import { isValueObject, textOf, type Value } from '../data/json.ts';
 import { type FieldInfo, identifierOf, isToMany, nameOf, type RelationInfo, type TypeInfo } from '../data/model.ts';
-import { textOfWhere, type Where } from '../data/where.ts';
+import { limited, textOfWhere, type Where } from '../data/where.ts';
 import type { FilterNode } from '../data/filter-tree.ts';
 import { isSummable } from '../presentations/choose.ts';
 import { monthDays, monthsBefore, storedTime } from '../presentations/times.ts';
@@ -122,8 +122,7 @@ function summaryTarget(
     ['measure', measures],
     ...where,
     ...order.map((word) => ['_cnd[orderBy]', word] as const),
-    ['_cnd[limit]', '0'],
-    ['_cnd[limit]', String(most)],
+    ...limited(most),
   ]);
   return `${path}/$summary?${query}`;
 }

@@ -3,9 +3,9 @@ import { Box, Chip } from '@mui/material';
 import type { TypeInfo } from '../data/model.ts';
 import type { Where } from '../data/where.ts';
 import { useNodes } from '../lists/use-nodes.ts';
-import { numberText, useText } from '../texts/texts.ts';
-import { divisionsOf, divisionTarget, isFiltered, sliceFilter, slicesOf, toggled } from './figures.ts';
-import { useSummary } from './use-summary.ts';
+import { numberText } from '../texts/texts.ts';
+import { divisionsOf, isFiltered, sliceFilter, toggled } from './figures.ts';
+import { useSlices } from './use-summary.ts';
 
 interface KeyFiguresProps {
   readonly type: TypeInfo;
@@ -14,15 +14,13 @@ interface KeyFiguresProps {
 }
 
 export function KeyFigures({ type, where, variant }: KeyFiguresProps) {
-  const say = useText();
   const { nodes, set } = useNodes();
   const division = divisionsOf(type, variant).find(({ relation }) => relation === undefined);
-  const { groups = [] } = useSummary(type, division && divisionTarget(type, division, undefined, where));
+  const { slices } = useSlices(type, division, undefined, where);
   if (division === undefined) return undefined;
-  const words = { nothing: say('value.null'), yes: say('value.yes'), no: say('value.no') };
   return (
     <Box role="group" aria-label={division.title} sx={{ display: 'flex', gap: 0.5, overflow: 'hidden' }}>
-      {slicesOf(division, undefined, groups, undefined, words).map((slice, index) => {
+      {slices?.map((slice, index) => {
         const filter = sliceFilter(division, slice);
         const isOn = isFiltered(nodes, filter);
         return (

@@ -1,8 +1,11 @@
 /** Reads summaries of the interface. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { isValueList, type Value } from '../data/json.ts';
-import type { TypeInfo } from '../data/model.ts';
+import { type TypeInfo, typeNamed, useModel } from '../data/model.ts';
 import { send } from '../data/request.ts';
+import type { Where } from '../data/where.ts';
+import { useText } from '../texts/texts.ts';
+import { type Division, divisionTarget, type Measure, slicesOf } from './figures.ts';
 
 interface Summary {
   readonly groups: readonly Value[] | undefined;
@@ -21,4 +24,14 @@ export function useSummary({ path }: TypeInfo, target: string | undefined): Summ
     placeholderData: keepPreviousData,
   });
   return { groups: data, error };
+}
+
+/** The values of a division, with their figures. Undefined until they are read. */
+export function useSlices(type: TypeInfo, division: Division | undefined, measure: Measure, where: Where) {
+  const say = useText();
+  const model = useModel();
+  const { groups, error } = useSummary(type, division && divisionTarget(type, division, measure, where));
+  const target = division?.relation && typeNamed(model, division.relation.type);
+  const words = { nothing: say('value.null'), yes: say('value.yes'), no: say('value.no') };
+  return { slices: division && groups && slicesOf(division, target, groups, measure, words), error };
 }

@@ -95,7 +95,6 @@ export interface TypeInfo {
     readonly by: 'service' | 'client';
   };
   readonly order: readonly string[];
-  readonly isOrderIndexed: boolean;
   readonly fields: readonly FieldInfo[];
   readonly relations: readonly RelationInfo[];
   readonly open: boolean;
@@ -110,14 +109,10 @@ export interface TypeInfo {
   readonly foundThrough: readonly Way[];
   /** Groups of fields and relations that are unique together. */
   readonly unique: readonly (readonly string[])[];
-  /** The indexes of several fields or relations, in this order. */
-  readonly indexes: readonly (readonly string[])[];
 }
 
 export interface StudioModel {
   readonly title: string;
-  readonly version: string;
-  readonly api: string;
   readonly token: { readonly name: string } | null;
   readonly limits: Readonly<
     Record<'batchLimit' | 'bodyItems' | 'bodyLimit' | 'maxFilters' | 'maxIncludes' | 'writeRows', number>

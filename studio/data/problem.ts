@@ -21,7 +21,6 @@ interface ProblemParts {
   /** 0: there was no answer. */
   readonly status: number;
   readonly code: string;
-  readonly title: string;
   readonly message: string;
   readonly errors: readonly Fault[];
   readonly retryAfter?: number;
@@ -39,7 +38,7 @@ export class Problem extends Error {
 export const problemOf = (error: unknown): ProblemParts =>
   error instanceof Problem
     ? error.parts
-    : { status: -1, code: 'studio', title: '', message: error instanceof Error ? error.message : '', errors: [] };
+    : { status: -1, code: 'studio', message: error instanceof Error ? error.message : '', errors: [] };
 
 export async function problemFrom(response: Response): Promise<Problem> {
   const { status, headers } = response;
@@ -51,7 +50,6 @@ export async function problemFrom(response: Response): Promise<Problem> {
   return new Problem({
     status,
     code: code === '' ? `status-${status}` : code,
-    title: textOf(said['title']),
     message: textOf(said['message']),
     errors,
     ...(retryAfter > 0 ? { retryAfter } : {}),

@@ -56,7 +56,7 @@ async function fetchFrom(url: URL, options: RequestInit, token = keptToken()): P
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
     // A write may have been done although nobody heard of it.
     const code = (options.method ?? 'GET') === 'GET' ? 'unreachable' : 'unanswered';
-    throw new Problem({ status: 0, code, title: '', message: '', errors: [] });
+    throw new Problem({ status: 0, code, message: '', errors: [] });
   });
   if (!response.ok) throw await problemFrom(response);
   return response;

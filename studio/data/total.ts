@@ -1,7 +1,7 @@
 /** How many records a list has. */
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
-import { textOfWhere, type Where } from './where.ts';
+import { limited, textOfWhere, type Where } from './where.ts';
 import type { TypeInfo } from './model.ts';
 import { send } from './request.ts';
 
@@ -30,7 +30,7 @@ async function ask(
   isExact: boolean,
   signal?: AbortSignal,
 ): Promise<Total | undefined> {
-  const query = textOfWhere([['fields', ''], ['include', ''], ...where, ['_cnd[limit]', '0'], ['_cnd[limit]', '1']]);
+  const query = textOfWhere([['fields', ''], ['include', ''], ...where, ...limited(1)]);
   const headers = { Prefer: `count=${isExact ? 'exact' : 'estimated'}` };
   const answer = await send({ method: 'GET', target: `${path}?${query}`, headers }, signal);
   const total = answer.headers.get('X-Total-Count');

@@ -1,14 +1,14 @@
 /** A related record is found by typing a part of its name. */
 import { Autocomplete, Box, TextField, Typography } from '@mui/material';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { type KeyboardEvent, type ReactNode, type UIEvent, useEffect, useLayoutEffect, useRef, useState } from 'react';
+import { type KeyboardEvent, type ReactNode, useEffect, useState } from 'react';
 import { type RelationInfo, typeNamed, useModel } from '../data/model.ts';
 import { problemText } from '../app/problem-alert.tsx';
 import { dropKeys, giveKeys, holdKeys } from '../app/typed-ahead.ts';
 import { inSentence, useText } from '../texts/texts.ts';
 import { detailOf } from './detail.ts';
 import { usePaused } from './paused.ts';
-import { type Choice, findChoices, MAX_FOUND } from './search.ts';
+import { type Choice, findChoices } from './search.ts';
 
 interface PickerProps {
   readonly relation: RelationInfo;
@@ -44,29 +44,20 @@ export function Picker({
   const [isOpen, setOpen] = useState(false);
   const [typed, setTyped] = useState('');
   const [isEntered, setEntered] = useState(false);
-  const [most, setMost] = useState(MAX_FOUND);
-  const listbox = useRef<HTMLUListElement>(null);
-  const scrolled = useRef(0);
   const wanted = usePaused(typed === value?.name ? '' : typed.trim());
   const {
     data = [],
     error,
     isFetching,
   } = useQuery({
-    queryKey: ['choices', relation.type, relation.label, wanted, most],
-    queryFn: ({ signal }) => findChoices(model, type, relation.label ?? type.label, { text: wanted, most }, signal),
+    queryKey: ['choices', relation.type, relation.label, wanted],
+    queryFn: ({ signal }) => findChoices(model, type, relation.label ?? type.label, { text: wanted }, signal),
     enabled: isOpen,
     placeholderData: keepPreviousData,
   });
-  // Scrolling to the end loads more choices and keeps the position.
-  const more = ({ currentTarget: { scrollTop, scrollHeight, clientHeight } }: UIEvent): void => {
-    scrolled.current = scrollTop;
-    const isAtEnd = scrollTop + clientHeight > scrollHeight - clientHeight / 2;
-    if (isAtEnd && !isFetching && data.length >= most) setMost(Math.min(2 * most, type.list.maxLimit));
-  };
   const offered = data.filter(({ id }) => !without.includes(id));
   const isMissing = onMake !== undefined && !isFetching && typed.trim() !== '' && typed !== value?.name;
-  const make = say('form.create', { type: inSentence(type.title.one) });
+  const make = say('list.create', { type: inSentence(type.title.one) });
   const making: Choice = { id: MAKE, name: offered.length > 0 ? make : `${say('picker.none')} · ${make}` };
   const take = (choice: Choice | null): void => {
     if (choice?.id === MAKE) onMake?.(typed.trim());
@@ -91,14 +82,10 @@ export function Picker({
     setOpen(false);
     void giveKeys();
   }, [isEntered, isFound]);
-  useLayoutEffect(() => {
-    if (listbox.current !== null && most > MAX_FOUND) listbox.current.scrollTop = scrolled.current;
-  }, [data, most]);
   return (
     <Autocomplete
       fullWidth
       onKeyDown={guard}
-      slotProps={{ listbox: { onScroll: more, ref: listbox } }}
       renderOption={({ key: _key, ...props }, choice) => (
         <li key={choice.id} {...props}>
           <Box sx={{ minWidth: 0 }}>
@@ -125,16 +112,10 @@ export function Picker({
       getOptionKey={({ id }) => id}
       getOptionLabel={({ name }) => name}
       isOptionEqualToValue={(one, other) => one.id === other.id}
-      onOpen={() => {
-        setMost(MAX_FOUND);
-        setOpen(true);
-      }}
+      onOpen={() => setOpen(true)}
       onClose={() => setOpen(false)}
       onChange={(_event, choice) => take(choice)}
-      onInputChange={(_event, text) => {
-        setTyped(text);
-        setMost(MAX_FOUND);
-      }}
+      onInputChange={(_event, text) => setTyped(text)}
       renderInput={(props) => (
         <TextField
           {...props}

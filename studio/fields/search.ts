@@ -13,9 +13,9 @@ import {
 import { UNCOUNTED } from '../data/provider.ts';
 import { throughPaths } from '../data/list-request.ts';
 import { send } from '../data/request.ts';
-import { textOfWhere, type Where } from '../data/where.ts';
-import { writeTree } from '../data/filter-tree.ts';
-import { searchedWhere, searchOf } from '../data/search.ts';
+import { limited, textOfWhere, type Where } from '../data/where.ts';
+import { type FilterNode, writeTree } from '../data/filter-tree.ts';
+import { containing, searchedWhere, searchOf } from '../data/search.ts';
 import { detailFields } from './detail.ts';
 
 export interface Choice {
@@ -25,12 +25,13 @@ export interface Choice {
   readonly values?: ValueObject;
 }
 
-export const MAX_FOUND = 20;
+/** More are found by typing. */
+const MAX_FOUND = 50;
 /** Types without a list of their own are searched through at most so many others. */
 const MAX_WAYS = 4;
 
-/** A part of a name, with how many to find; or the whole of an identifier. */
-type Wanted = { readonly text: string; readonly most?: number } | { readonly id: string };
+/** A part of a name, or the whole of an identifier. */
+type Wanted = { readonly text: string } | { readonly id: string };
 
 export async function findChoices(
   model: StudioModel,
@@ -71,16 +72,15 @@ async function listed(model: StudioModel, type: TypeInfo, label: string | null, 
   const details = detailFields(type, label).map(({ name }) => name);
   const paths = label === type.label ? type.labelPaths : label === null ? [] : [label];
   const isOrdered = type.fields.find(({ name }) => name === label)?.isOrderIndexed === true;
-  const query = new URLSearchParams([
+  const isKnown = 'id' in wanted;
+  const query = textOfWhere([
     ['include', throughPaths(paths).join(',')],
-    ...('id' in wanted ? [] : [['fields', [...paths, ...details].join(',')]]),
-    ...('id' in wanted
-      ? filters(type, '', label, wanted)
-      : searchedWhere(model, type, { q: wanted.text }).where.map((pair) => [...pair])),
-    ...(isOrdered && label !== null ? [['_cnd[orderBy]', label]] : []),
-    ...limit(wanted),
+    ...(isKnown ? [] : [['fields', [...paths, ...details].join(',')] as const]),
+    ...(isKnown ? filters(type, '', label, wanted) : searchedWhere(model, type, { q: wanted.text }).where),
+    ...(isOrdered && label !== null ? [['_cnd[orderBy]', label] as const] : []),
+    ...limited(Math.min(MAX_FOUND, type.list.maxLimit)),
   ]);
-  return (await read(`${type.path}?${query.toString()}`, signal)).filter(isValueObject);
+  return (await read(`${type.path}?${query}`, signal)).filter(isValueObject);
 }
 
 async function through(
@@ -91,17 +91,18 @@ async function through(
   wanted: Wanted,
   signal: AbortSignal | undefined,
 ): Promise<readonly ValueObject[]> {
-  const from = typeNamed(model, way.type).path;
+  const { path: from, list } = typeNamed(model, way.type);
+  const most = Math.min(MAX_FOUND, list.maxLimit);
   const where = filters(type, `${way.relation}.`, label, wanted);
   if (!way.toMany) {
     // A summary has each record once.
-    const query = new URLSearchParams([['by', way.relation], ...where, ...limit(wanted)]);
-    const groups = await read(`${from}/$summary?${query.toString()}`, signal);
+    const query = textOfWhere([['by', way.relation], ...where, ...limited(most)]);
+    const groups = await read(`${from}/$summary?${query}`, signal);
     return groups.flatMap((group) => (isValueObject(group) ? recordsAt(group['by'], [way.relation]) : []));
   }
-  const query = new URLSearchParams([['include', way.relation], ['fields', way.relation], ...where, ...limit(wanted)]);
-  const records = await read(`${from}?${query.toString()}`, signal);
-  return records.flatMap((record) => recordsAt(record, way.relation.split('.'))).slice(0, mostOf(wanted));
+  const query = textOfWhere([['include', way.relation], ['fields', way.relation], ...where, ...limited(most)]);
+  const records = await read(`${from}?${query}`, signal);
+  return records.flatMap((record) => recordsAt(record, way.relation.split('.'))).slice(0, most);
 }
 
 function recordsAt(value: Value | undefined, [name, ...rest]: readonly string[]): readonly ValueObject[] {
@@ -110,41 +111,30 @@ function recordsAt(value: Value | undefined, [name, ...rest]: readonly string[])
   return name === undefined ? [value] : recordsAt(value[name], rest);
 }
 
-const mostOf = (wanted: Wanted): number => ('id' in wanted ? MAX_FOUND : (wanted.most ?? MAX_FOUND));
-
-const limit = (wanted: Wanted): readonly string[][] => [
-  ['_cnd[limit]', '0'],
-  ['_cnd[limit]', String(mostOf(wanted))],
-];
-
 /** By a part of the label; an identifier finds its record as well. */
-function filters(type: TypeInfo, prefix: string, label: string | null, wanted: Wanted): readonly string[][] {
+function filters(type: TypeInfo, prefix: string, label: string | null, wanted: Wanted): Where {
   const { identifier } = type;
   if ('id' in wanted) return [[`_cnd[${prefix}${identifier.name}]`, wanted.id]];
   const { text } = wanted;
   if (text === '') return [];
-  const isId = isIdentifier(type, text);
-  const byLabel = label === null ? [] : [`[${prefix}${label}][like]`, `*${text}*`];
-  const byId = isId ? [`[${prefix}${identifier.name}]`, text] : [];
-  const both = [byLabel, byId].filter(({ length }) => length > 0);
-  if (both.length === 0) return [[`_cnd[${prefix}${identifier.name}]`, noIdentifier(type)]];
-  return both.length === 1
-    ? both.map(([name = '', value = '']) => [`_cnd${name}`, value])
-    : both.map(([name = '', value = ''], index) => [`_cnd[$any][${index}]${name}`, value]);
-}
-
-export interface FoundRecord {
-  readonly type: TypeInfo;
-  readonly id: string;
-  readonly name: string;
-  readonly values: ValueObject;
+  const condition = (name: string, operator: string, value: string): FilterNode => ({
+    kind: 'condition',
+    path: prefix + name,
+    operator,
+    values: [value],
+  });
+  const byLabel = label === null ? [] : [condition(label, 'like', containing(text))];
+  const byId = isIdentifier(type, text) ? [condition(identifier.name, 'eq', text)] : [];
+  const items = [...byLabel, ...byId];
+  const none = condition(identifier.name, 'eq', noIdentifier(type));
+  return writeTree([{ kind: 'group', mode: 'any', items: items.length === 0 ? [none] : items }]);
 }
 
 const MOST_OF_TYPE = 5;
 
 export interface FoundInType {
   readonly type: TypeInfo;
-  readonly records: readonly FoundRecord[];
+  readonly records: readonly Required<Choice>[];
   /** Undefined where the service does not count. */
   readonly total: number | undefined;
 }
@@ -161,12 +151,12 @@ export async function findInType(
   if (nodes.length === 0 || !can(type, 'get') || !identifier.inRecord) return { type, records: [], total: 0 };
   const fields = [...type.labelPaths, ...detailFields(type, label).map(({ name }) => name)].join(',');
   const where: Where = [['include', throughPaths(type.labelPaths).join(',')], ['fields', fields], ...writeTree(nodes)];
-  const query = textOfWhere([...where, ['_cnd[limit]', '0'], ['_cnd[limit]', String(MOST_OF_TYPE)]]);
+  const query = textOfWhere([...where, ...limited(MOST_OF_TYPE)]);
   const headers = type.list.count === 'none' ? UNCOUNTED : { Prefer: 'count=exact' };
   const { body, headers: given } = await send({ method: 'GET', target: `${type.path}?${query}`, headers }, signal);
   const total = given.get('X-Total-Count');
   const records = (isValueList(body) ? body : [])
     .filter(isValueObject)
-    .map((values) => ({ type, id: identifierOf(type, values), name: nameOf(type, values), values }));
+    .map((values) => ({ id: identifierOf(type, values), name: nameOf(type, values), values }));
   return { type, records, total: total === null ? undefined : Number(total) };
 }

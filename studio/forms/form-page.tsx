@@ -73,7 +73,7 @@ function NewForm({ type }: { readonly type: TypeInfo }) {
   if (draft === undefined) return <Waiting />;
   return (
     <>
-      <Heading text={say('form.new', { type: inSentence(type.title.one) })} sx={{ my: 2 }} />
+      <Heading text={say('list.create', { type: inSentence(type.title.one) })} sx={{ my: 2 }} />
       <RecordForm type={type} record={undefined} draft={draft} />
     </>
   );

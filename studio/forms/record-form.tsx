@@ -6,26 +6,24 @@ import { type FormEvent, useEffect, useLayoutEffect, useRef, useState } from 're
 import { FormProvider, useForm, useWatch } from 'react-hook-form';
 import { Link as RouterLink, useLocation, useNavigate } from 'react-router-dom';
 import { listAddress } from '../app/kept-lists.ts';
-import { worded } from '../app/fault-text.ts';
 import { MOD, useKeys } from '../app/keys.ts';
 import { dropKeys, giveKeys, holdKeys } from '../app/typed-ahead.ts';
 import { isValueObject } from '../data/json.ts';
 import { can, fullestVariant, identifierOf, nameOf, recordPath, type TypeInfo, useModel } from '../data/model.ts';
 import { problemOf } from '../data/problem.ts';
 import { recordQuery, type StudioRecord } from '../data/provider.ts';
-import { createAttempts } from '../data/attempts.ts';
-import { send, type Sent } from '../data/request.ts';
+import type { Sent } from '../data/request.ts';
 import { useText } from '../texts/texts.ts';
-import { bodyOf, DraftFault, draftFaultText, removesKeys } from './body.ts';
+import { bodyOf, removesKeys } from './body.ts';
 import { Conflict } from './conflict.tsx';
 import { draftAnew, newDraft, type RecordDraft, recordDraft } from './draft.ts';
 import { FormProblem } from './form-problem.tsx';
-import { messagesAt } from './faults.ts';
 import { dropForm, keepForm, type KeptForm, keptForm } from './kept-draft.ts';
 import { LeaveGuard } from './leave-guard.tsx';
 import { RecordInputs } from './record-inputs.tsx';
 import { typedSince } from './merge.ts';
 import { inputFor } from './relation-input.tsx';
+import { useSave } from './use-save.ts';
 
 interface RecordFormProps {
   readonly type: TypeInfo;
@@ -42,8 +40,7 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
   const queries = useQueryClient();
   const form = useForm<Record<string, unknown>>({ defaultValues: { ...draft } });
   const { isDirty } = form.formState;
-  const [error, setError] = useState<unknown>();
-  const [isSaving, setSaving] = useState(false);
+  const { error, setError, isSaving, save: send } = useSave(type, form);
   // Changes are compared with this version, until someone else's takes its place.
   const [began, setBegan] = useState({ record, draft });
   const isSaved = useRef(false);
@@ -60,38 +57,19 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
     isSaved.current = true;
     dropForm(pathname);
   };
-  // Idempotency keys make sure that each write is done once, even if the connection is lost.
-  const attempts = useRef(createAttempts()).current;
   useFocusOnFault(error);
 
   const save = async (from = began, isAgain = false): Promise<void> => {
     isSaved.current = false;
-    setError(undefined);
-    form.clearErrors();
     const now = structuredClone(form.getValues() as RecordDraft);
-    try {
-      const request = attempts.keyed(requestOf(from));
-      setSaving(true);
-      // What is typed meanwhile is meant for the next record.
-      if (isAgain) holdKeys();
-      const { body, headers } = await send(request);
-      const values = isValueObject(body) ? body : {};
-      const etag = headers.get('ETag') ?? undefined;
-      finish(
-        { id: from.record?.id ?? identifierOf(type, values), values, etag },
-        from.record === undefined,
-        now,
-        isAgain,
-      );
-    } catch (refused) {
-      const problem = worded(say, model, type, refused);
-      dropKeys();
-      setError(problem);
-      if (problem instanceof DraftFault) form.setError(problem.path, { message: draftFaultText(say, problem.cause) });
-      for (const [input, fault] of messagesAt(problemOf(problem).errors, now)) form.setError(input, fault);
-    } finally {
-      setSaving(false);
-    }
+    // What is typed meanwhile is meant for the next record.
+    if (isAgain) holdKeys();
+    const answer = await send(() => requestOf(from));
+    if (answer === undefined) return dropKeys();
+    const values = isValueObject(answer.body) ? answer.body : {};
+    const etag = answer.headers.get('ETag') ?? undefined;
+    const id = from.record?.id ?? identifierOf(type, values);
+    finish({ id, values, etag }, from.record === undefined, now, isAgain);
   };
 
   const requestOf = (from: typeof began): Sent => {
@@ -120,7 +98,6 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
   const finish = (stored: StudioRecord, isNew: boolean, sent: RecordDraft, isAgain = false): void => {
     const later = typedSince(sent, form.getValues() as RecordDraft);
     const isAll = Object.keys(later).length === 0;
-    attempts.done();
     isSaved.current = isAll;
     const saved = { record: stored, draft: recordDraft(model, type, stored.values) };
     // The form of a new record stays while the next page is loaded, and whoever is quick uses it again.

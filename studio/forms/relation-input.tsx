@@ -22,9 +22,11 @@ import { send } from '../data/request.ts';
 import { problemText } from '../app/problem-alert.tsx';
 import { Picker } from '../fields/picker.tsx';
 import { type Choice, findRecords } from '../fields/search.ts';
+import { titleOf } from '../presentations/presentation.ts';
 import { inSentence, useText } from '../texts/texts.ts';
 import { isChangeable, isInline, type Item, keyOf, newItem, storedDraft } from './draft.ts';
 import { atEnd, positionField, positionsOf } from './positions.ts';
+import { linkTo } from './prefilled.ts';
 import { RecordInputs, type RelationInputs, WIDE } from './record-inputs.tsx';
 import { setColumns, SetTable } from './set-table.tsx';
 
@@ -55,8 +57,7 @@ function useFault(path: string): string | undefined {
   return typeof message === 'string' ? message : undefined;
 }
 
-const titleOf = ({ title, required }: RelationInfo): string => (required === true ? `${title} *` : title);
-const linked = ({ id, name }: Choice): Item => ({ id, name, record: null, stored: null });
+const linked = ({ id, name }: Choice): Item => linkTo(id, name);
 /** The item as it was before its inputs were opened. */
 const closed = (item: Item): Item => ({ ...item, record: null });
 const opened = (item: Item): Item => ({ ...item, record: item.stored });
@@ -107,7 +108,7 @@ function OneInput({ relation, path, isPlain = false }: RelationInputProps) {
   };
   const create = relation.canCreate && (
     <Button size="small" startIcon={<AddIcon />} onClick={() => set(newItem(model, relation))}>
-      {say('form.create', { type: inSentence(type.title.one) })}
+      {say('list.create', { type: inSentence(type.title.one) })}
     </Button>
   );
   if (item !== null && item.record !== null) {
@@ -249,7 +250,7 @@ function SetInput({ relation, path }: RelationInputProps) {
       setValue(`${path}.${index}.record.${keyOf(ordered.name)}`, position, { shouldDirty: true });
   };
   const titleIn = (item: Item): string =>
-    item.id === null ? say('form.new', { type: inSentence(type.title.one) }) : item.name;
+    item.id === null ? say('list.create', { type: inSentence(type.title.one) }) : item.name;
   const buttonsAt = (index: number) => {
     const item = items[index];
     return (
@@ -360,7 +361,7 @@ function SetInput({ relation, path }: RelationInputProps) {
         )}
         {relation.canCreate && (
           <Button size="small" startIcon={<AddIcon />} onClick={() => add(newItem(model, relation))}>
-            {say('form.create', { type: inSentence(type.title.one) })}
+            {say('list.create', { type: inSentence(type.title.one) })}
           </Button>
         )}
       </Box>

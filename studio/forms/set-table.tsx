@@ -30,11 +30,9 @@ export function setColumns(relation: RelationInfo, type: TypeInfo): readonly Col
   const relations = type.relations.filter(({ name, readOnly }) => name !== relation.inverse && !readOnly);
   const isPlain = relations.every((one) => !isToMany(one) && one.nested === 'link' && one.owned !== true);
   if (type.open || !isPlain || fields.some(isWide) || fields.length + relations.length > MOST_COLUMNS) return undefined;
-  const linked = relations.map((one) => ({ name: one.name, title: labelOf(one), relation: one }));
+  const linked = relations.map((one) => ({ name: one.name, title: titleOf(one), relation: one }));
   return [...linked, ...fields.map((field) => ({ name: field.name, title: titleOf(field), field }))];
 }
-
-const labelOf = ({ title, required }: RelationInfo): string => (required === true ? `${title} *` : title);
 
 interface SetTableProps {
   readonly relation: RelationInfo;

@@ -5,16 +5,18 @@ import { type KeyboardEvent, useLayoutEffect, useRef, useState } from 'react';
 import { FormProvider, useForm } from 'react-hook-form';
 import { reasonOf } from '../app/fault-text.ts';
 import { dropKeys, giveKeys, holdKeys } from '../app/typed-ahead.ts';
-import { isSameValue, isValueObject, type Value } from '../data/json.ts';
+import { isValueObject, type Value } from '../data/json.ts';
 import { identifierOf, nameOf, type TypeInfo, typeNamed, useModel } from '../data/model.ts';
 import { problemOf } from '../data/problem.ts';
 import { send } from '../data/request.ts';
 import { Picker } from '../fields/picker.tsx';
+import type { Member } from '../fields/member-value.tsx';
 import type { Choice } from '../fields/search.ts';
 import { draftFaultText } from '../forms/body.ts';
 import { FieldInput } from '../forms/field-input.tsx';
 import { COMPACT } from '../forms/set-table.tsx';
-import { linkTo, queryOf, type Target } from '../many/change.ts';
+import { linkTo, queryOf } from '../many/change.ts';
+import { isAlike } from '../many/import.ts';
 import { draftOf, type FieldDraft, valueOf } from '../presentations/field-draft.ts';
 import { useText } from '../texts/texts.ts';
 import type { Step } from './cell-target.ts';
@@ -22,7 +24,7 @@ import type { Step } from './cell-target.ts';
 interface CellEditorProps {
   readonly type: TypeInfo;
   readonly id: string;
-  readonly target: Target;
+  readonly target: Member;
   /** As the list has read it. */
   readonly value: Value | undefined;
   /** Undefined: editing ends. */
@@ -78,10 +80,7 @@ export default function CellEditor({ type, id, target, value: stored, onDone }: 
           : linkTo(model, relation, choice.id);
       const { body, headers: given } = await read;
       const there = isValueObject(body) ? body[name] : undefined;
-      const isSame = related
-        ? idOf(related, there) === idOf(related, stored)
-        : isSameValue(there ?? null, stored ?? null);
-      if (!isSame) {
+      if (!isAlike(model, target, there, stored ?? null)) {
         form.setError('value', { message: say('problem.changed') });
         return false;
       }
@@ -148,6 +147,3 @@ export default function CellEditor({ type, id, target, value: stored, onDone }: 
     </Box>
   );
 }
-
-const idOf = (type: TypeInfo, value: Value | undefined): string | undefined =>
-  isValueObject(value) ? identifierOf(type, value) : undefined;

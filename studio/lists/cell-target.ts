@@ -1,12 +1,12 @@
 /** Which cells of a list can be edited in place. */
 import { can, type TypeInfo } from '../data/model.ts';
-import type { Target } from '../many/change.ts';
+import type { Member } from '../fields/member-value.tsx';
 import { isWide } from '../presentations/choose.ts';
 import { isWritable } from '../presentations/field-draft.ts';
 import type { ColumnInfo } from './columns.ts';
 
 /** Undefined: it cannot be edited in a cell. */
-export function targetOf(type: TypeInfo, column: ColumnInfo): Target | undefined {
+export function targetOf(type: TypeInfo, column: ColumnInfo): Member | undefined {
   const { name, title } = column;
   if (!can(type, 'update') || !can(type, 'get') || !type.identifier.inRecord) return undefined;
   if (column.kind === 'field') {

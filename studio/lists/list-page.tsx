@@ -7,7 +7,7 @@ import { Link, useLocation, useNavigate } from 'react-router-dom';
 import { Heading } from '../app/heading.tsx';
 import { dialog } from '../app/boundary.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
-import { keepList, keepSeen } from '../app/kept-lists.ts';
+import { keepList } from '../app/kept-lists.ts';
 import { useKeys } from '../app/keys.ts';
 import { SmallButton } from '../app/small-button.tsx';
 import { holdKeys } from '../app/typed-ahead.ts';
@@ -17,7 +17,7 @@ import { textOfWhere } from '../data/where.ts';
 import { chartsHeight } from '../charts/figures.ts';
 import { KeyFigures } from '../charts/key-figures.tsx';
 import { can, newPath, type TypeInfo, useModel } from '../data/model.ts';
-import { type ListFilter, listTarget, type ListMeta, type StudioRecord } from '../data/provider.ts';
+import type { ListFilter, ListMeta, StudioRecord } from '../data/provider.ts';
 import { keysIn, sortOf } from '../data/sort.ts';
 import { useTotal } from '../data/total.ts';
 import { inSentence, useText } from '../texts/texts.ts';
@@ -27,7 +27,6 @@ import { useColumns } from './columns.ts';
 import { Filters } from './filters.tsx';
 import { ListMenu } from './list-menu.tsx';
 import { Pager } from './pager.tsx';
-import { RecordCards } from './record-cards.tsx';
 import { RecordTable } from './record-table.tsx';
 import { SearchBox } from './search-box.tsx';
 import { searchedWhere } from '../data/search.ts';
@@ -35,7 +34,6 @@ import { searchedWhere } from '../data/search.ts';
 const Strip = dialog(() => import('../charts/strip.tsx'));
 
 const PER_PAGE = 25;
-const BARE: ListMeta = { columns: [] };
 /** Counting by states takes long beyond these. */
 const MOST_COUNTED = 50_000;
 
@@ -56,15 +54,8 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
     disableAuthentication: true,
     queryOptions: { meta: { ...meta }, onError: () => undefined },
   });
-  const { sort, page, perPage, filterValues, error, isFetching, refetch, data, hasNextPage } = list;
+  const { sort, page, filterValues, error, isFetching, refetch, data, hasNextPage } = list;
   const { where: filters = '', q = '' } = filterValues as ListFilter;
-  const ids = data?.map(({ id }) => id);
-  useEffect(() => {
-    if (ids === undefined || !type.identifier.inRecord) return;
-    const targetAt = (place: number): string =>
-      listTarget(model, type, { sort, filter: filterValues, pagination: { page: place + 1, perPage: 1 }, meta: BARE });
-    keepSeen(type.path, { from: (page - 1) * perPage, ids, targetAt });
-  });
   const { where, left } = useMemo(
     () => searchedWhere(model, type, { where: filters, q }, variant),
     [model, type, filters, q, variant],
@@ -148,11 +139,7 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
         </Box>
       )}
       {error ? <ProblemAlert error={error} onRetry={() => void refetch()} /> : undefined}
-      {error && data === undefined ? undefined : isWide ? (
-        <RecordTable type={type} columns={columns} all={all} />
-      ) : (
-        <RecordCards type={type} columns={columns.shown} all={all} />
-      )}
+      {error && data === undefined ? undefined : <RecordTable type={type} columns={columns} all={all} />}
       <SelectedBar found={found} columns={meta.columns} total={total} all={all} />
     </ListContextProvider>
   );

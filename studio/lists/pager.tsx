@@ -1,7 +1,8 @@
 /** From page to page, and how many records there are. */
-import { Box, Button, IconButton, Typography } from '@mui/material';
+import { Box, Button, Typography } from '@mui/material';
 import { useListContext } from 'ra-core';
 import { FirstIcon, NextIcon, PreviousIcon } from '../app/icons.tsx';
+import { SmallButton } from '../app/small-button.tsx';
 import type { Total } from '../data/total.ts';
 import { numberText, type Say, useText } from '../texts/texts.ts';
 
@@ -35,16 +36,7 @@ export function Pager({ total, onCount }: PagerProps) {
       {isPart && (
         <Box sx={{ whiteSpace: 'nowrap' }}>
           {steps.map(({ key, Icon, to, isOff }) => (
-            <IconButton
-              key={key}
-              size="small"
-              aria-label={say(key)}
-              title={say(key)}
-              disabled={isOff}
-              onClick={() => setPage(to)}
-            >
-              <Icon />
-            </IconButton>
+            <SmallButton key={key} text={say(key)} Icon={Icon} isOff={isOff} onClick={() => setPage(to)} />
           ))}
         </Box>
       )}

@@ -13,9 +13,8 @@ import { isSameValue, type Value, type ValueObject } from '../data/json.ts';
 import { can, identifierOf, nameOf, useModel } from '../data/model.ts';
 import { problemOf } from '../data/problem.ts';
 import { Picker } from '../fields/picker.tsx';
-import { Related } from '../fields/related.tsx';
+import { type Member, MemberValue } from '../fields/member-value.tsx';
 import type { Choice } from '../fields/search.ts';
-import { Shown } from '../presentations/shown.tsx';
 import { type FieldDraft, valueOf } from '../presentations/field-draft.ts';
 import { draftFaultText } from '../forms/body.ts';
 import { FieldInput } from '../forms/field-input.tsx';
@@ -29,7 +28,6 @@ import {
   look,
   partsOf,
   sampleOf,
-  type Target,
   targetsOf,
   writePart,
 } from './change.ts';
@@ -68,10 +66,11 @@ export default function ChangeDialog({ chosen, onClose }: ChangeDialogProps) {
   const notify = useNotify();
   const queries = useQueryClient();
   const targets = targetsOf(type);
-  const [target, setTarget] = useState<Target>();
+  const [target, setTarget] = useState<Member>();
   const form = useForm<{ value: FieldDraft }>({ defaultValues: { value: null } });
   const [choice, setChoice] = useState<Choice | null>(null);
-  const { run, stop, progress, isWorking, isStopping, error } = useWork();
+  const work = useWork();
+  const { run, progress, isWorking, error } = work;
   const [plan, setPlan] = useState<Plan>();
   const [outcome, setOutcome] = useState<Outcome>();
 
@@ -83,7 +82,7 @@ export default function ChangeDialog({ chosen, onClose }: ChangeDialogProps) {
     form.setValue(VALUE, next && firstDraft(next));
   };
 
-  const valueFor = ({ field, relation }: Target): Value => {
+  const valueFor = ({ field, relation }: Member): Value => {
     if (field) return valueOf(field, form.getValues(VALUE)) ?? null;
     return choice === null ? null : linkTo(model, relation, choice.id);
   };
@@ -152,16 +151,10 @@ export default function ChangeDialog({ chosen, onClose }: ChangeDialogProps) {
           : say('many.change_title', { smart_count: count ?? total, formatted: numberText(count ?? total) })
       }
       width="sm"
-      onClose={() => (isWorking && outcome !== undefined) || onClose(outcome !== undefined)}
-      closeText={say(outcome === undefined ? 'filter.cancel' : 'many.close')}
+      onClose={() => onClose(outcome !== undefined)}
+      closeText={say(outcome === undefined ? 'filter.cancel' : 'app.close')}
       onSubmit={(event) => void prepare(event)}
-      stop={
-        isWorking && outcome !== undefined ? (
-          <Button color="inherit" disabled={isStopping} onClick={stop}>
-            {say('many.stop')}
-          </Button>
-        ) : undefined
-      }
+      work={isWorking && outcome !== undefined ? work : undefined}
       actions={
         <>
           {plan !== undefined && outcome === undefined && !isWorking && (
@@ -230,7 +223,8 @@ export default function ChangeDialog({ chosen, onClose }: ChangeDialogProps) {
                     cells: [
                       <bdi key="name">{nameOf(type, values)}</bdi>,
                       <span key="change">
-                        <Had plan={plan} values={values} /> → <Given plan={plan} choice={choice} />
+                        <MemberValue member={plan.change.target} value={values[plan.change.target.name]} /> →{' '}
+                        <Given plan={plan} choice={choice} />
                       </span>,
                     ],
                   }))}
@@ -273,19 +267,12 @@ export default function ChangeDialog({ chosen, onClose }: ChangeDialogProps) {
 }
 
 /** The most likely first value. */
-function firstDraft({ field }: Target): FieldDraft {
+function firstDraft({ field }: Member): FieldDraft {
   if (field === undefined || field.nullable !== false) return null;
   return field.type === 'boolean' ? false : (field.enum?.[0] ?? '');
 }
 
-function Had({ plan: { change }, values }: { readonly plan: Plan; readonly values: ValueObject }) {
-  const { field, relation, name } = change.target;
-  if (field) return <Shown field={field} value={values[name]} isShort />;
-  return <Related relation={relation} value={values[name]} isLinked={false} />;
-}
-
 function Given({ plan: { change }, choice }: { readonly plan: Plan; readonly choice: Choice | null }) {
   const { target, value } = change;
-  if (target.field) return <Shown field={target.field} value={value} />;
-  return choice === null ? <Related relation={target.relation} value={null} /> : <bdi>{choice.name}</bdi>;
+  return choice === null ? <MemberValue member={target} value={value} /> : <bdi>{choice.name}</bdi>;
 }

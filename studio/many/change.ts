@@ -1,8 +1,7 @@
 /** Gives one field of many records the same value, in parts that the service takes. */
-import { isValueList, isValueObject, type Value, type ValueObject } from '../data/json.ts';
+import { isValueObject, type Value, type ValueObject } from '../data/json.ts';
 import {
   can,
-  type FieldInfo,
   identifierValue,
   isToMany,
   type RelationInfo,
@@ -15,17 +14,12 @@ import { listQuery } from '../data/list-request.ts';
 import { Problem } from '../data/problem.ts';
 import { send } from '../data/request.ts';
 import { isJson, isWritable } from '../presentations/field-draft.ts';
-import { inParts, isRefused, type LeftOut, patiently } from './chosen.ts';
+import type { Member } from '../fields/member-value.tsx';
+import { inParts, isRefused, type LeftOut, patiently, readList } from './chosen.ts';
 import type { WorkTools } from './use-work.ts';
 
-/** A field or relation that can get the same value in many records. */
-export type Target = { readonly name: string; readonly title: string } & (
-  | { readonly field: FieldInfo; readonly relation?: never }
-  | { readonly relation: RelationInfo; readonly field?: never }
-);
-
 /** Unique values cannot be the same; free JSON would be merged with what is there. */
-export function targetsOf(type: TypeInfo): readonly Target[] {
+export function targetsOf(type: TypeInfo): readonly Member[] {
   if (!can(type, 'update')) return [];
   const unique = new Set(type.unique.flat());
   const fields = type.fields.filter(
@@ -42,7 +36,7 @@ export function targetsOf(type: TypeInfo): readonly Target[] {
 
 export interface Change {
   readonly type: TypeInfo;
-  readonly target: Target;
+  readonly target: Member;
   readonly value: Value;
 }
 
@@ -66,7 +60,7 @@ export const isTagged = ({ preconditions }: TypeInfo, count: number): boolean =>
   preconditions === 'required' || (preconditions === 'optional' && count <= MOST_TAGGED);
 
 /** Reads and writes of one record with one tag have the same query: it covers what is changed, and nothing else. */
-export const queryOf = (model: StudioModel, { name, relation }: Target): string =>
+export const queryOf = (model: StudioModel, { name, relation }: Member): string =>
   relation === undefined
     ? `fields=${name}&include=`
     : `fields=${name}.${typeNamed(model, relation.type).identifier.name}&include=${name}`;
@@ -107,8 +101,7 @@ export async function sampleOf(
 ): Promise<readonly ValueObject[]> {
   const columns = [...(type.label === null ? [] : [type.label]), target.name];
   const query = listQuery(type, { columns, where: withIdentifiers(type, ids), sort: [], offset: 0, limit: ids.length });
-  const { body } = await patiently(() => send({ method: 'GET', target: `${type.path}?${query}` }, signal), signal);
-  return isValueList(body) ? body.filter(isValueObject) : [];
+  return readList(`${type.path}?${query}`, signal);
 }
 
 const bodyOf = ({ type, target, value }: Change, { id, tag }: Item): ValueObject => ({

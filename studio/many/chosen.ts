@@ -1,9 +1,9 @@
 /** Records that something is to be done with: those that a person has selected, or all that the filters find. */
 import { textOfWhere, type Where } from '../data/where.ts';
-import { isValueObject, parseJson } from '../data/json.ts';
+import { isValueList, isValueObject, parseJson, type ValueObject } from '../data/json.ts';
 import { identifierOf, type TypeInfo } from '../data/model.ts';
 import { Problem, problemOf } from '../data/problem.ts';
-import { openResponse } from '../data/request.ts';
+import { openResponse, send } from '../data/request.ts';
 
 export interface Chosen {
   readonly type: TypeInfo;
@@ -38,6 +38,12 @@ export async function idsOf(
     onProgress({ done: found.length, total: undefined });
   });
   return found;
+}
+
+/** The records that a list answers. */
+export async function readList(target: string, signal: AbortSignal): Promise<readonly ValueObject[]> {
+  const { body } = await patiently(() => send({ method: 'GET', target }, signal), signal);
+  return isValueList(body) ? body.filter(isValueObject) : [];
 }
 
 /** The lines of NDJSON as they come. */

@@ -25,7 +25,8 @@ export default function DeleteDialog({ chosen, onClose }: DeleteDialogProps) {
   const model = useModel();
   const notify = useNotify();
   const queries = useQueryClient();
-  const { run, stop, progress, isWorking, isStopping, error } = useWork();
+  const work = useWork();
+  const { run, progress, isWorking, error } = work;
   const [plan, setPlan] = useState<Deletion>();
   /** How many are gone; undefined until it began. */
   const [deleted, setDeleted] = useState<number>();
@@ -76,16 +77,10 @@ export default function DeleteDialog({ chosen, onClose }: DeleteDialogProps) {
           : say('many.delete_title', { smart_count: count, formatted: numberText(plan === undefined ? count : all) })
       }
       width="sm"
-      onClose={() => (isWorking && isBegun) || onClose(isBegun)}
-      closeText={say(isBegun ? 'many.close' : 'filter.cancel')}
+      onClose={() => onClose(isBegun)}
+      closeText={say(isBegun ? 'app.close' : 'filter.cancel')}
       isCareful
-      stop={
-        isWorking && isBegun ? (
-          <Button color="inherit" onClick={stop} disabled={isStopping} autoFocus>
-            {say('many.stop')}
-          </Button>
-        ) : undefined
-      }
+      work={isWorking && isBegun ? work : undefined}
       actions={
         !isBegun && (
           <Button

@@ -8,16 +8,7 @@ import { Window } from '../app/window.tsx';
 import { useModel } from '../data/model.ts';
 import { numberText, useText } from '../texts/texts.ts';
 import { pageLanguage } from '../presentations/plain.ts';
-import {
-  exportNdjson,
-  exportTable,
-  exportTargets,
-  type Format,
-  FORMATS,
-  type Found,
-  save,
-  tableColumns,
-} from './export.ts';
+import { exportTable, exportTargets, type Format, FORMATS, type Found, save, tableColumns } from './export.ts';
 import { ProgressBar } from './progress-bar.tsx';
 import { useWork } from './use-work.ts';
 
@@ -35,17 +26,18 @@ export default function ExportDialog({ found, columns, onClose }: ExportDialogPr
   const [format, setFormat] = useState<Format>('xlsx');
   const [isAll, setAll] = useState(false);
   const { run, progress, isWorking, error } = useWork();
-  const wanted = isAll ? undefined : columns;
-  // What fits into no cell is left out of tables.
-  const shown = tableColumns(found.type, wanted);
-  const targets = exportTargets(found, format === 'ndjson' ? wanted : shown.map(({ name }) => name));
+  const shown = tableColumns(found.type, isAll ? undefined : columns);
+  const targets = exportTargets(
+    found,
+    shown.map(({ name }) => name),
+  );
 
   const start = async (): Promise<void> => {
     const name = `${found.type.path}.${format}`;
     const isDone = await run(async ({ signal, report }) => {
       const exporting = { targets, count: found.ids?.length, onProgress: report, signal };
-      const table = { model, type: found.type, columns: shown, say, language: pageLanguage() };
-      save(await (format === 'ndjson' ? exportNdjson(exporting) : exportTable(exporting, { ...table, format })), name);
+      const table = { model, type: found.type, columns: shown, say, language: pageLanguage(), format };
+      save(await exportTable(exporting, table), name);
       return true;
     });
     if (!isDone) return;
@@ -60,7 +52,7 @@ export default function ExportDialog({ found, columns, onClose }: ExportDialogPr
       onClose={onClose}
       actions={
         <Button variant="contained" disabled={isWorking} onClick={() => void start()}>
-          {say('export.start')}
+          {say('form.save')}
         </Button>
       }
     >
@@ -72,7 +64,7 @@ export default function ExportDialog({ found, columns, onClose }: ExportDialogPr
           options={FORMATS.map((one) => [one, say(`export.${one}`)])}
         />
         <Select
-          label={say('export.columns')}
+          label={say('list.columns')}
           value={isAll ? 'all' : 'shown'}
           onChoose={(value) => setAll(value === 'all')}
           options={[

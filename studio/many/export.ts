@@ -11,7 +11,7 @@ import { cellOf, csvText } from './cells.ts';
 import { inParts, type Progress, readLines } from './chosen.ts';
 import { type Cell, writeCsv, writeXlsx } from './table.ts';
 
-export const FORMATS = ['xlsx', 'csv', 'ndjson'] as const;
+export const FORMATS = ['xlsx', 'csv'] as const;
 export type Format = (typeof FORMATS)[number];
 
 export interface Found {
@@ -26,17 +26,16 @@ export interface Found {
 /** Values of one filter. */
 const MOST = 100;
 
-/** The requests whose answers make the file. `columns`: undefined for everything that records show. */
-export const exportTargets = (found: Found, columns: readonly string[] | undefined): readonly string[] =>
+/** The requests whose answers make the file. */
+export const exportTargets = (found: Found, columns: readonly string[]): readonly string[] =>
   found.ids === undefined
     ? [exportTarget(found, columns)]
     : inParts(found.ids, MOST).map((ids) =>
         exportTarget({ ...found, where: withIdentifiers(found.type, ids) }, columns),
       );
 
-function exportTarget({ type, where, sort, variant }: Found, columns: readonly string[] | undefined): string {
-  const parameters: [string, string][] = [...where].map(([name, value]) => [name, value]);
-  if (columns) parameters.unshift(...shownColumns(type, columns));
+function exportTarget({ type, where, sort, variant }: Found, columns: readonly string[]): string {
+  const parameters = [...shownColumns(type, columns), ...where];
   if (sort?.field) parameters.push(['_cnd[orderBy]', orderOf(type, sortKeys(sort))]);
   if (variant !== undefined) parameters.push(['variant', variant]);
   return `${type.path}?${textOfWhere(parameters)}`;
@@ -68,12 +67,6 @@ async function readAll(
     });
 }
 
-export async function exportNdjson(exporting: Exporting): Promise<Blob> {
-  const pieces: string[] = [];
-  await readAll(exporting, (line) => pieces.push(`${line}\n`));
-  return new Blob(pieces, { type: 'application/x-ndjson' });
-}
-
 /** With titles, the labels of related records, and values as the language writes them. */
 export async function exportTable(
   exporting: Exporting,
@@ -93,7 +86,7 @@ interface TableWanted {
   readonly model: StudioModel;
   readonly type: TypeInfo;
   readonly columns: readonly ColumnInfo[];
-  readonly format: 'xlsx' | 'csv';
+  readonly format: Format;
   readonly say: Say;
   readonly language: string;
 }

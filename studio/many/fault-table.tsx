@@ -1,6 +1,5 @@
 /** The faults of a file, line by line. */
 import { Grid } from '../app/grid.tsx';
-import { Typography } from '@mui/material';
 import type { TypeInfo } from '../data/model.ts';
 import { useText } from '../texts/texts.ts';
 import type { LineFault } from './import.ts';
@@ -17,28 +16,24 @@ export function FaultTable({ type, faults }: FaultTableProps) {
   const say = useText();
   const titles = new Map([...type.fields, ...type.relations].map(({ name, title }) => [name, title]));
   return (
-    <>
-      <Grid
-        label={say('import.faults', { smart_count: faults.length })}
-        maxHeight="50vh"
-        heads={[
-          { key: 'line', title: say('import.line'), isRight: true },
-          { key: 'column', title: say('import.column') },
-          { key: 'fault', title: say('import.fault') },
-        ]}
-        rows={faults.slice(0, MOST).map(({ line, place, message, text }, index) => ({
-          // Two faults may say the same.
-          key: index,
-          cells: [
-            line,
-            <bdi key="place">{titles.get(place) ?? place}</bdi>,
-            <bdi key="fault">{text === undefined ? message : `“${text}” ${message}`}</bdi>,
-          ],
-        }))}
-      />
-      {faults.length > MOST && (
-        <Typography variant="body2">{say('import.more', { smart_count: faults.length - MOST })}</Typography>
-      )}
-    </>
+    <Grid
+      label={say('import.faults', { smart_count: faults.length })}
+      maxHeight="50vh"
+      most={MOST}
+      heads={[
+        { key: 'line', title: say('import.line'), isRight: true },
+        { key: 'column', title: say('import.column') },
+        { key: 'fault', title: say('import.fault') },
+      ]}
+      rows={faults.map(({ line, place, message, text }, index) => ({
+        // Two faults may say the same.
+        key: index,
+        cells: [
+          line,
+          <bdi key="place">{titles.get(place) ?? place}</bdi>,
+          <bdi key="fault">{text === undefined ? message : `“${text}” ${message}`}</bdi>,
+        ],
+      }))}
+    />
   );
 }

@@ -8,13 +8,11 @@ import { Grid } from '../app/grid.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { Select } from '../app/select.tsx';
 import { Window } from '../app/window.tsx';
-import type { Value } from '../data/json.ts';
 import { can, type TypeInfo, useModel } from '../data/model.ts';
-import { Related } from '../fields/related.tsx';
+import { type Member, MemberValue } from '../fields/member-value.tsx';
 import { decimalMark } from '../presentations/numbers.ts';
 import { pageLanguage } from '../presentations/plain.ts';
 import { SHRUNK } from '../presentations/presentation.ts';
-import { Shown } from '../presentations/shown.tsx';
 import { numberText, useText } from '../texts/texts.ts';
 import { csvText } from './cells.ts';
 import { patiently } from './chosen.ts';
@@ -27,12 +25,8 @@ import {
   type CellChange,
   changesOf,
   faultsIn,
-  type FileRecord,
-  isNdjson,
   type LineFault,
-  linesOf,
   matchingOf,
-  type Member,
   memberFor,
   membersOf,
   readRecords,
@@ -62,11 +56,9 @@ interface Preview {
   readonly changes: readonly CellChange[];
 }
 
-/** A file: its table, or its records as they are sent. */
 interface Source {
   readonly name: string;
-  readonly table?: Table;
-  readonly records?: readonly FileRecord[];
+  readonly table: Table;
 }
 
 const recordsIn = (batches: readonly Batch[]): number => batches.reduce((sum, { records }) => sum + records.length, 0);
@@ -86,12 +78,13 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
   /** Parts that were written: they are not sent again. */
   const [written, setWritten] = useState(0);
   const [isUnreadable, setUnreadable] = useState(false);
-  const { run, stop, progress, isWorking, isStopping, error: failure } = useWork();
+  const work = useWork();
+  const { run, progress, isWorking, error: failure } = work;
   const [isWriting, setWriting] = useState(false);
   const input = useRef<HTMLInputElement>(null);
   const on = matching.find((names) => names.join() === choice);
   const error = isUnreadable ? new Error(say('import.unreadable')) : failure;
-  const count = source?.table?.rows.length ?? source?.records?.length ?? 0;
+  const count = source?.table.rows.length ?? 0;
 
   const forget = (): void => {
     setPreview(undefined);
@@ -107,16 +100,13 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
     setDecimal(undefined);
     const { name } = chosen;
     try {
-      if (isNdjson(name)) setSource({ name, records: linesOf(await chosen.text()) });
-      else {
-        const table = await readTable(name, await chosen.arrayBuffer());
-        const found = table.head.map((head) => memberFor(type, head));
-        setMembers(found);
-        setSource({ name, table });
-        // Whoever changes what was exported has the values that tell the records apart.
-        const known = matching.find((names) => names.every((one) => found.some((member) => member?.name === one)));
-        setChoice(known?.join() ?? CREATE);
-      }
+      const table = await readTable(name, await chosen.arrayBuffer());
+      const found = table.head.map((head) => memberFor(type, head));
+      setMembers(found);
+      setSource({ name, table });
+      // Whoever changes what was exported has the values that tell the records apart.
+      const known = matching.find((names) => names.every((one) => found.some((member) => member?.name === one)));
+      setChoice(known?.join() ?? CREATE);
     } catch {
       setUnreadable(true);
     }
@@ -148,8 +138,7 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
   };
 
   /** The records of a table; undefined where a cell has no value. */
-  const read = async ({ table, records = [] }: Source, signal: AbortSignal): Promise<ReadRecords | undefined> => {
-    if (table === undefined) return { records, values: [], faults: [] };
+  const read = async ({ table }: Source, signal: AbortSignal): Promise<ReadRecords | undefined> => {
     const reading = { model, type, say, language: pageLanguage(), decimal, signal, isChanging: on !== undefined };
     const found = await readRecords(table, members, reading);
     if (found.faults.length === 0) return found;
@@ -209,7 +198,6 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
 
   /** The lines with faults, and what is wrong with each. */
   const saveFaults = async ({ table }: Source, faults: readonly LineFault[]): Promise<void> => {
-    if (table === undefined) return;
     const language = pageLanguage();
     const rows = table.rows.flatMap(({ line, cells }) => {
       const said = faults
@@ -235,15 +223,9 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
     <Window
       title={say('import.title', { types: type.title.many })}
       width="md"
-      onClose={() => isWriting || onClose()}
-      closeText={say(written > 0 ? 'many.close' : 'filter.cancel')}
-      stop={
-        isWriting ? (
-          <Button color="inherit" disabled={isStopping} onClick={stop}>
-            {say('many.stop')}
-          </Button>
-        ) : undefined
-      }
+      onClose={onClose}
+      closeText={say(written > 0 ? 'app.close' : 'filter.cancel')}
+      work={isWriting ? work : undefined}
       actions={
         source &&
         (isReady ? (
@@ -266,13 +248,13 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
           <input
             ref={input}
             type="file"
-            accept=".xlsx,.csv,.ndjson,.jsonl,text/csv"
+            accept=".xlsx,.csv,text/csv"
             hidden
             onChange={({ target: { files } }) => void choose(files?.[0])}
           />
           {source && (
             <Typography variant="body2" role="status">
-              <bdi>{source.name}</bdi>: {say('import.count', { smart_count: count, formatted: numberText(count) })}
+              <bdi>{source.name}</bdi>: {say('list.total', { smart_count: count, formatted: numberText(count) })}
             </Typography>
           )}
         </Stack>
@@ -291,7 +273,7 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
             ]}
           />
         )}
-        {source?.table && (
+        {source && (
           <ColumnChoices
             type={type}
             head={source.table.head}
@@ -334,7 +316,7 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
           <>
             <Alert severity="error">{say('import.faults', { smart_count: preview.faults.length })}</Alert>
             <FaultTable type={type} faults={preview.faults} />
-            {source?.table && (
+            {source && (
               <Button onClick={() => void saveFaults(source, preview.faults)} sx={{ justifySelf: 'start' }}>
                 {say('import.save_faults')}
               </Button>
@@ -388,23 +370,19 @@ const MOST_CHANGES = 100;
 function Changes({ changes }: { readonly changes: readonly CellChange[] }) {
   const say = useText();
   if (changes.length === 0) return undefined;
-  const shown = ({ member }: CellChange, value: Value | undefined) =>
-    member.field ? (
-      <Shown field={member.field} value={value ?? null} isShort />
-    ) : (
-      <Related relation={member.relation} value={value ?? null} isLinked={false} />
-    );
   return (
     <Grid
       label={say('import.changes')}
       maxHeight="40vh"
-      rows={changes.slice(0, MOST_CHANGES).map((change) => ({
+      most={MOST_CHANGES}
+      rows={changes.map((change) => ({
         key: `${change.name} ${change.member.name}`,
         cells: [
           <bdi key="name">{change.name}</bdi>,
           change.member.title,
           <span key="change">
-            {shown(change, change.was)} → {shown(change, change.will)}
+            <MemberValue member={change.member} value={change.was} /> →{' '}
+            <MemberValue member={change.member} value={change.will} />
           </span>,
         ],
       }))}

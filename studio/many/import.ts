@@ -21,11 +21,12 @@ import {
   typeNamed,
 } from '../data/model.ts';
 import { type Fault, Problem, problemOf } from '../data/problem.ts';
-import { openResponse, send } from '../data/request.ts';
-import { textOfWhere, type Where } from '../data/where.ts';
+import { openResponse } from '../data/request.ts';
+import { limited, textOfWhere, type Where } from '../data/where.ts';
 import { isWritable } from '../presentations/field-draft.ts';
+import type { Member } from '../fields/member-value.tsx';
 import { CellFault, type Customs, OpenCell, plainCell, valueIn } from './cells.ts';
-import { inParts, patiently } from './chosen.ts';
+import { inParts, readList } from './chosen.ts';
 import type { Cell, Table } from './table.ts';
 
 /** A record of the file, and the line where it stands. */
@@ -43,21 +44,7 @@ export interface Batch {
   readonly key: string;
 }
 
-export const isNdjson = (name: string): boolean => /\.(?:ndjson|jsonl)$/i.test(name);
-
-export const linesOf = (text: string): readonly FileRecord[] =>
-  text
-    .replace(/^\uFEFF/, '')
-    .split('\n')
-    .map((line, index) => ({ line: index + 1, text: line.trim() }))
-    .filter((record) => record.text !== '');
-
-/** What a column of a table can be: a field, or a relation to one record. */
-export type Member = { readonly name: string; readonly title: string } & (
-  | { readonly field: FieldInfo; readonly relation?: never }
-  | { readonly relation: RelationInfo; readonly field?: never }
-);
-
+/** What a column of a table can be. */
 export const membersOf = ({ identifier, fields, relations }: TypeInfo): readonly Member[] => [
   ...(identifier.inRecord
     ? [{ name: identifier.name, title: identifier.title, field: identifierField(identifier) }]
@@ -162,14 +149,9 @@ async function findLabels(
       ['fields', label],
       ['include', ''],
       ...some.map((text): [string, string] => [`_cnd[${label}][in]`, text]),
-      ['_cnd[limit]', '0'],
-      ['_cnd[limit]', String(type.list.maxLimit)],
+      ...limited(type.list.maxLimit),
     ];
-    const { body } = await patiently(
-      () => send({ method: 'GET', target: `${type.path}?${textOfWhere(where)}` }, signal),
-      signal,
-    );
-    for (const values of isValueList(body) ? body.filter(isValueObject) : []) {
+    for (const values of await readList(`${type.path}?${textOfWhere(where)}`, signal)) {
       const text = textOf(values[label]);
       found.set(text, [...(found.get(text) ?? []), identifierOf(type, values)]);
     }
@@ -288,14 +270,10 @@ export async function changesOf(
     const where: Where = [
       ['include', members.flatMap(({ relation }) => relation?.name ?? []).join(',')],
       ...some.map((record): [string, string] => [`_cnd[${on}][in]`, textOf(record[on])]),
-      ['_cnd[limit]', '0'],
-      ['_cnd[limit]', String(MOST)],
+      ...limited(MOST),
     ];
-    const { body } = await patiently(
-      () => send({ method: 'GET', target: `${type.path}?${textOfWhere(where)}` }, signal),
-      signal,
-    );
-    const stored = new Map((isValueList(body) ? body : []).filter(isValueObject).map((one) => [textOf(one[on]), one]));
+    const found = await readList(`${type.path}?${textOfWhere(where)}`, signal);
+    const stored = new Map(found.map((one) => [textOf(one[on]), one]));
     for (const record of some) {
       const before = stored.get(textOf(record[on]));
       if (before === undefined) continue;
@@ -309,7 +287,8 @@ export async function changesOf(
   return changes;
 }
 
-function isAlike(model: StudioModel, { relation, field }: Member, was: Value | undefined, will: Value): boolean {
+/** Whether it is the same value, however it is written. */
+export function isAlike(model: StudioModel, { relation, field }: Member, was: Value | undefined, will: Value): boolean {
   if (relation) {
     const [one, other] = [was, will].map((value) =>
       isValueObject(value) ? identifierOf(typeNamed(model, relation.type), value) : '',

@@ -28,7 +28,8 @@ export function LeftOutTable({ type, leftOut }: LeftOutTableProps) {
       <Grid
         label={title}
         maxHeight="40vh"
-        rows={leftOut.slice(0, MOST).map(({ id, problem }) => ({
+        most={MOST}
+        rows={leftOut.map(({ id, problem }) => ({
           key: id,
           cells: [
             can(type, 'get') ? (
@@ -43,9 +44,6 @@ export function LeftOutTable({ type, leftOut }: LeftOutTableProps) {
           ],
         }))}
       />
-      {leftOut.length > MOST && (
-        <Typography variant="body2">{say('import.more', { smart_count: leftOut.length - MOST })}</Typography>
-      )}
     </>
   );
 }

@@ -19,7 +19,7 @@ export function ProgressBar({ label, progress: { done, total } }: ProgressBarPro
       />
       <Typography variant="body2" sx={{ color: 'text.secondary', mt: 0.5 }}>
         {total === undefined
-          ? say('progress.done', { smart_count: done, formatted: numberText(done) })
+          ? say('list.total', { smart_count: done, formatted: numberText(done) })
           : say('progress.of', { done: numberText(done), smart_count: total, formatted: numberText(total) })}
       </Typography>
     </Box>

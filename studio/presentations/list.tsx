@@ -1,19 +1,19 @@
 /** The input of an array whose items are of one plain type: an input for each. The form holds the array as JSON. */
-import { Box, Button, FormHelperText, TextField, Typography } from '@mui/material';
-import type { ReactNode, Ref } from 'react';
+import { Box, Button, FormHelperText, Typography } from '@mui/material';
+import type { ReactNode } from 'react';
 import { AddIcon, CloseIcon } from '../app/icons.tsx';
 import { SmallButton } from '../app/small-button.tsx';
 import { isValueList, parseJson, type Value, writeJson } from '../data/json.ts';
 import { WHOLE } from '../forms/faults.ts';
 import { itemOf } from './choose.ts';
-import type { FieldInfo } from '../data/model.ts';
 import { draftOf, type FieldDraft, isNumber, valueOf } from './field-draft.ts';
-import { useNumberText } from './number.tsx';
+import { number } from './number.tsx';
 import { isOpen } from './numbers.ts';
 import { inSentence } from '../texts/texts.ts';
-import { helpOf, modeOf } from './field-help.tsx';
+import { helpOf } from './field-help.tsx';
 import { ShownJson } from './json.tsx';
 import { type InputProps, type Presentation, titleOf } from './presentation.ts';
+import { text } from './text.tsx';
 
 function itemsIn(draft: InputProps['control']['value']): readonly Value[] {
   try {
@@ -33,8 +33,9 @@ function ListInput({ field, control, faults, onClearFaults, say }: InputProps): 
   const items = itemsIn(value);
   const id = `help-${name}`;
   const put = (next: readonly Value[]): void => onChange(writeJson(next, 2));
-  const replace = (at: number, text: string): void =>
-    put(items.map((one, index) => (index === at ? (isOpen(text) ? text : (valueOf(item, text) ?? null)) : one)));
+  const replace = (at: number, draft: FieldDraft): void =>
+    put(items.with(at, typeof draft === 'string' && isOpen(draft) ? draft : (valueOf(item, draft) ?? null)));
+  const { Input } = isNumber(item) ? number : text;
   return (
     <Box
       component="fieldset"
@@ -52,17 +53,22 @@ function ListInput({ field, control, faults, onClearFaults, say }: InputProps): 
         // Items have nothing of their own that tells them apart.
         // oxlint-disable-next-line react/no-array-index-key
         <Box key={index} sx={{ display: 'flex', gap: 0.5, alignItems: 'start' }}>
-          <ItemInput
-            item={item}
-            draft={draftOf(item, one)}
-            label={`${field.title} ${index + 1}`}
-            fault={faultOf(index)}
-            isFaulty={fault !== undefined}
-            say={say}
-            onDraft={(text) => replace(index, text)}
-            onBlur={onBlur}
-            inputRef={index === 0 ? ref : null}
-          />
+          <Box sx={{ flexGrow: 1 }}>
+            <Input
+              field={{ ...item, nullable: false, title: `${field.title} ${index + 1}`, examples: [] }}
+              control={{
+                name: `${name}.${index}`,
+                value: draftOf(item, one),
+                onChange: (draft: FieldDraft) => replace(index, draft),
+                onBlur,
+                ref: index === 0 ? ref : () => undefined,
+              }}
+              fault={faultOf(index)}
+              faults={{}}
+              onClearFaults={onClearFaults}
+              say={say}
+            />
+          </Box>
           <SmallButton
             text={say('form.remove', { name: `${field.title} ${index + 1}` })}
             Icon={CloseIcon}
@@ -98,42 +104,6 @@ function ListInput({ field, control, faults, onClearFaults, say }: InputProps): 
         {fault ?? helpOf(say, field, item)}
       </FormHelperText>
     </Box>
-  );
-}
-
-interface ItemInputProps extends Pick<InputProps, 'say' | 'fault'> {
-  readonly item: FieldInfo;
-  readonly draft: FieldDraft;
-  readonly label: string;
-  readonly isFaulty: boolean;
-  readonly onDraft: (text: string) => void;
-  readonly onBlur: () => void;
-  readonly inputRef: Ref<HTMLInputElement>;
-}
-
-function ItemInput({ item, draft, label, fault, isFaulty, say, onDraft, onBlur, inputRef }: ItemInputProps) {
-  const asNumber = useNumberText(say, item, draft, onDraft);
-  const { text, onText, onLeave, note } = isNumber(item)
-    ? asNumber
-    : { text: String(draft ?? ''), onText: onDraft, onLeave: () => undefined, note: undefined };
-  return (
-    <div style={{ flexGrow: 1 }}>
-      <TextField
-        value={text}
-        placeholder={draft === null ? say('value.null') : undefined}
-        onChange={({ target }) => onText(target.value)}
-        onBlur={() => {
-          onLeave();
-          onBlur();
-        }}
-        autoComplete="off"
-        error={isFaulty || fault !== undefined}
-        helperText={fault}
-        inputRef={inputRef}
-        slotProps={{ htmlInput: { dir: 'auto', 'aria-label': label, inputMode: modeOf(item) } }}
-      />
-      {note}
-    </div>
   );
 }
 

@@ -41,7 +41,8 @@ export interface Presentation {
   readonly Filter?: (props: FilterProps) => ReactNode;
 }
 
-export const titleOf = ({ title, required }: FieldInfo): string => (required === true ? `${title} *` : title);
+export const titleOf = ({ title, required }: Pick<FieldInfo, 'title' | 'required'>): string =>
+  required === true ? `${title} *` : title;
 
 export const SHRUNK = { inputLabel: { shrink: true } } as const;
 

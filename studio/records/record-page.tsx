@@ -1,14 +1,13 @@
 /** A record as a whole: its values, what it leads to, and the sets that belong to it. */
 import { Box, Button, Link, Paper, Typography } from '@mui/material';
 import { useGetOne } from 'ra-core';
-import { type ReactNode, useEffect } from 'react';
+import type { ReactNode } from 'react';
 import { Link as RouterLink, useNavigate } from 'react-router-dom';
 import { listAddress } from '../app/kept-lists.ts';
 import { Heading } from '../app/heading.tsx';
 import { AddIcon, CopyIcon, EditIcon } from '../app/icons.tsx';
 import { useKeys } from '../app/keys.ts';
 import { ProblemAlert } from '../app/problem-alert.tsx';
-import { keepRecent } from '../app/recent.ts';
 import { useVariant, VariantChoice } from '../app/variant-choice.tsx';
 import { Waiting } from '../app/waiting.tsx';
 import { isValueObject, textOf, type Value, type ValueObject } from '../data/json.ts';
@@ -32,7 +31,6 @@ import { inSentence, useText } from '../texts/texts.ts';
 import { duplicateAddress, newAddress, openAddress } from '../forms/prefilled.ts';
 import { DeleteButton } from './delete-button.tsx';
 import { layoutOf } from './layout.ts';
-import { Neighbours } from './neighbours.tsx';
 import { RelatedList, RelatedSet } from './related-records.tsx';
 
 interface RecordPageProps {
@@ -46,10 +44,6 @@ export default function RecordPage({ type, id }: RecordPageProps) {
   const navigate = useNavigate();
   const variant = useVariant();
   const { data, error, refetch } = useGetOne<StudioRecord>(type.path, { id, meta: { variant } }, { retry: false });
-  const recent = data === undefined ? '' : nameOf(type, data.values);
-  useEffect(() => {
-    if (recent !== '') keepRecent({ path: type.path, id, name: recent });
-  }, [type.path, id, recent]);
   const edit = `${recordPath(type, id)}/edit`;
   useKeys({ e: can(type, 'update') ? () => void navigate(edit) : undefined });
   if (error) return <ProblemAlert error={error} onRetry={() => void refetch()} />;
@@ -61,14 +55,11 @@ export default function RecordPage({ type, id }: RecordPageProps) {
   const hasMiddle = fields.length > 0 || (type.open && otherValues(type, values).length > 0);
   return (
     <>
-      <Box sx={{ display: 'flex', alignItems: 'center', gap: 0.5, minHeight: 34, displayPrint: 'none' }}>
-        {can(type, 'list') && (
-          <Link component={RouterLink} to={listAddress(type.path)} variant="body2" sx={{ flexGrow: 1 }}>
-            {type.title.many}
-          </Link>
-        )}
-        <Neighbours type={type} id={id} variant={variant} />
-      </Box>
+      {can(type, 'list') && (
+        <Link component={RouterLink} to={listAddress(type.path)} variant="body2" sx={{ displayPrint: 'none' }}>
+          {type.title.many}
+        </Link>
+      )}
       <Box sx={{ display: 'flex', flexWrap: 'wrap', alignItems: 'center', gap: 1, mb: 2 }}>
         <Box sx={{ flexGrow: 1, minWidth: 0 }}>
           <Box sx={{ display: 'flex', flexWrap: 'wrap', alignItems: 'center', columnGap: 1.5 }}>

@@ -202,7 +202,7 @@ test('find a record by half a word, on a phone', async () => {
   const { page, complaints, close } = await visit(PHONE);
   const person = personAt(page, 'find a record by half a word, on a phone');
   await page.goto(`${server.url}/studio/orders`);
-  await page.getByRole('heading', { name: '2026-0004 4' }).waitFor();
+  await page.getByRole('link', { name: '2026-0004' }).waitFor();
   expect(await violations(page)).toEqual([]);
   await person.click(page.getByRole('button', { name: 'Search everything' }));
   await page.getByRole('dialog').waitFor();
@@ -319,7 +319,7 @@ test.each(READERS)(
     const { page, complaints, close } = await visit({ ...LOOK, colorScheme: scheme, viewport: { width, height: 800 } });
     for (const [address, shown] of [
       ['', '.column'],
-      ['/orders', 'tbody tr, main li h2'],
+      ['/orders', 'tbody tr'],
       ['/orders/1', 'main dl'],
       ['/customers/2', 'main table'],
       ['/orders/1/edit', 'main form fieldset'],
