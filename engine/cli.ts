@@ -54,10 +54,6 @@ export const commands = {
     description: 'Replay the generated requests against a service: URL; --write, --yes, --json.',
     load: async () => (await import('./commands/suite.ts')).suite,
   },
-  advise: {
-    description: 'Show which indexes the lists in a log would be faster with: LOG; --json.',
-    load: async () => (await import('./commands/advise.ts')).advise,
-  },
   token: {
     description: 'Create an access token; --read, --write and --history list types.',
     load: async () => (await import('./commands/token.ts')).token,
