@@ -8,6 +8,7 @@ import type { Model, RecordType } from '../model/model.ts';
 import { defaultPath, capitalized, snakeCase } from '../names.ts';
 import {
   CSV_TYPE,
+  EVENTS_TYPE,
   isOffered,
   isUpsertable,
   JSON_TYPE,
@@ -25,10 +26,11 @@ import { PACKAGE_FOLDER } from '../process.ts';
 import type { HttpDialectName } from '../settings/settings.ts';
 import { arrayOf, closed, type Components, createComponents, described, integers } from './components.ts';
 import { changeExample, creationExample, itemExample, recordExample, upsertExample } from './examples.ts';
-import { identifierParameter, parametersOf } from './parameters.ts';
+import log from './log.json';
+import { identifierParameter, parametersOf, sharedParameters } from './parameters.ts';
 import { changeRef, creationRef, itemRef, recordRef } from './schemas.ts';
 import texts from './operations.json';
-import { deletionRef, dryRunSchema, headersOf, logEntryRef, problemResponses } from './shared.ts';
+import { dryRunSchema, headersOf, problemResponses } from './shared.ts';
 
 export interface About {
   readonly title: string;
@@ -55,6 +57,8 @@ export function* documentTurns(model: Model, about: About, profile: Profile = 'f
     yield;
     for (const [path, methods] of pathsOf(type, root, parts)) written[path] = methods;
   }
+  const isRecorded = [...model.types.values()].some(({ history }) => history);
+  if (isRecorded && !isSimple) written[`${API}/$changes`] = { get: changesOperation(parts) };
   const { paths, components } = yield* parts.withPaths(written);
   return {
     openapi: isSimple ? '3.0.3' : '3.1.0',
@@ -178,7 +182,8 @@ function bodyContent(
 function responseObjects(entry: OperationEntry, text: OperationTexts, type: RecordType, parts: Components): JsonObject {
   const sent = responsesOf(entry, text).filter(
     ({ status, holds }) =>
-      (entry.right !== 'create' || status === 201 || isUpsertable(type)) && (holds !== undefined || !parts.isSimple),
+      (entry.path !== 'collection' || entry.right !== 'create' || status === 201 || isUpsertable(type)) &&
+      (holds !== undefined || !parts.isSimple),
   );
   return Object.fromEntries(
     sent.map(({ status, holds, description, headers }) => {
@@ -274,20 +279,55 @@ function contentOf(holds: ResponseContent, type: RecordType, parts: Components):
         ),
         ...lines('One group on each line.', 'A column for each name in `by` and `measure`.'),
       };
-    case 'entries':
+    case 'LogEntry':
+    case 'DeletedRecord':
       return {
-        [JSON_TYPE]: { schema: arrayOf(logEntryRef(parts)) },
-        [NDJSON_TYPE]: { schema: described('One change on each line.') },
-      };
-    case 'deletions':
-      return {
-        [JSON_TYPE]: { schema: arrayOf(deletionRef(parts)) },
-        [NDJSON_TYPE]: { schema: described('One record on each line.') },
+        [JSON_TYPE]: { schema: arrayOf(logRef(holds, parts)) },
+        [NDJSON_TYPE]: { schema: described('One on each line.') },
       };
     case 'counts':
       return { [JSON_TYPE]: { schema: DELETED_FOUND, example: { deleted: 2, affected: 5 } } };
   }
 }
+
+const logRef = (name: 'LogEntry' | 'DeletedRecord', parts: Components): JsonObject =>
+  parts.use('schemas', name, name, () => log[name]);
+
+const changesOperation = (parts: Components): JsonObject => ({
+  ...log.changes,
+  parameters: sharedParameters(
+    ['Log-After', 'Log-Limit', 'Changes-Type', 'Changes-Values', 'Last-Event-ID', 'X-Request-Id'],
+    parts,
+  ),
+  responses: {
+    200: {
+      description: 'The changes, and the cursor that follows them.',
+      headers: headersOf(['Link'], parts),
+      content: {
+        [JSON_TYPE]: {
+          schema: closed('A page of changes.', {
+            changes: arrayOf(logRef('LogEntry', parts)),
+            next: described('Send it as `after`, also if there are no changes yet.'),
+          }),
+        },
+        [NDJSON_TYPE]: { schema: described('One change on each line.') },
+        [EVENTS_TYPE]: { schema: described('One change in each event (WHATWG HTML, 9.2), as they happen.') },
+      },
+    },
+    ...problemResponses(CHANGES_PROBLEMS, parts),
+  },
+});
+
+const CHANGES_PROBLEMS = [
+  'invalid-query',
+  'unauthorized',
+  'forbidden',
+  'not-acceptable',
+  'cursor-expired',
+  'rate-limited',
+  'internal-error',
+  'overloaded',
+] as const;
 
 const ANY_VALUES = { type: 'object', additionalProperties: true };
 

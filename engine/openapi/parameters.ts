@@ -94,6 +94,11 @@ const SHARED = {
     schema: { type: 'integer', minimum: 1, maximum: LOG_LIMITS.most, default: LOG_LIMITS.usual },
   }),
   'Log-After': query('after', 'A cursor from a `Link` header, or of an entry: returns what follows it.'),
+  'Changes-Type': query('type', 'The names of types, separated by commas. Default: all that keep a history.'),
+  'Changes-Values': query('values', 'Whether the changes have the old and new values.', {
+    schema: { type: 'boolean', default: false },
+  }),
+  'Last-Event-ID': header('Last-Event-ID', 'Of event streams: the cursor of the last event; it wins over `after`.'),
   dryRun: query(
     'dryRun',
     '`true` undoes the write at the end, and returns what it would have answered, and what it would have done to which records.',
@@ -171,11 +176,14 @@ export function parametersOf(entry: OperationEntry, type: RecordType, parts: Com
       const wanted = `${type.name}_${parameter.name}`.replace(/__cnd\[(.*)\]$/, 'Filter_$1');
       return parts.use('parameters', `${type.name} ${parameter.name}`, wanted, () => parameter);
     }),
-    ...shared
-      .filter((name) => !parts.isSimple || !LEFT_OUT.test(name))
-      .map((name) => parts.use('parameters', name, name, () => SHARED[name])),
+    ...sharedParameters(shared, parts),
   ];
 }
+
+export const sharedParameters = (names: readonly SharedName[], parts: Components): readonly JsonObject[] =>
+  names
+    .filter((name) => !parts.isSimple || !LEFT_OUT.test(name))
+    .map((name) => parts.use('parameters', name, name, () => SHARED[name]));
 
 export const identifierParameter = (type: RecordType): JsonObject => ({
   name: 'id',

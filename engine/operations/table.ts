@@ -47,8 +47,8 @@ export type ResponseContent =
   | 'list'
   | 'groups'
   | 'counts'
-  | 'entries'
-  | 'deletions';
+  | 'LogEntry'
+  | 'DeletedRecord';
 
 export interface OperationEntry {
   /** The right that the descriptor and the token must grant. */
@@ -165,7 +165,7 @@ export const OPERATIONS = {
     query: 'log',
     headers: READ,
     mediaTypes: [JSON_TYPE, NDJSON_TYPE],
-    answers: { 200: 'entries' },
+    answers: { 200: 'LogEntry' },
     problems: ['cursor-expired'],
   },
   deleted: {
@@ -176,7 +176,7 @@ export const OPERATIONS = {
     query: 'log',
     headers: READ,
     mediaTypes: [JSON_TYPE, NDJSON_TYPE],
-    answers: { 200: 'deletions' },
+    answers: { 200: 'DeletedRecord' },
     problems: ['cursor-expired'],
   },
   update: {
