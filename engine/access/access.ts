@@ -113,12 +113,10 @@ export function openAccess(
     const given = await identify?.(request);
     return given === undefined ? ofCredentials(request) : ofHost(given);
   };
-  const identifyBy = async (request: IncomingMessage): Promise<void> => void known.set(request, await askAnew(request));
   return {
     ready: (request) => {
       if (known.has(request)) return undefined;
-      if (identify) return identifyBy(request);
-      const found = ofCredentials(request);
+      const found = identify ? askAnew(request) : ofCredentials(request);
       if (found instanceof Promise) return found.then((identity) => void known.set(request, identity));
       known.set(request, found);
       return undefined;

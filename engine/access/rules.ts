@@ -10,7 +10,6 @@ import {
   type Entry,
   isWhole,
   type Rights,
-  seesAll,
   type TypeRights,
   WHOLE,
   withOwned,
@@ -150,10 +149,10 @@ export function createBinder(role: Role, model: Model, onMissing: OnMissing): (c
     const key = `${names} ${createHash('sha256').update(values).digest('base64url')} `;
     const bind = (): Rights => {
       const bound = typesFor({ rules, model, claims, now, onMissing, visible: new Map() });
-      const rights = { key, names, tables: undefined, checked: undefined, types: bound, history };
-      isPlain ??= seesAll(rights, model);
+      isPlain ??= types.every(({ name }) => isWhole(bound.get(name)?.read));
       isFree ??= isPlain && [...bound.values()].every(isAllOrNothing);
-      return Object.freeze({ ...rights, tables: isPlain ? undefined : tables, checked: isFree ? undefined : tables });
+      const checked = isFree ? undefined : tables;
+      return Object.freeze({ key, names, tables: isPlain ? undefined : tables, checked, types: bound, history });
     };
     return isTimed ? bind() : known(key, bind);
   };

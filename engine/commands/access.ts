@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:http';
+import { stringify } from 'yaml';
 import { bindConditions, type Claims, MissingClaim } from '../access/conditions.ts';
 import { placeOf, type Role, type Written } from '../access/roles.ts';
 import { ownersOf, type Rule, ruleOf } from '../access/rules.ts';
@@ -33,7 +34,7 @@ function describeRole(role: Role, types: readonly RecordType[], model: Model): s
   const scopes = role.files.flatMap((file) => {
     const { scope } = file;
     if (scope === undefined) return [];
-    return `  scope ${scope === 'none' ? scope : JSON.stringify(scope)} (${placeOf({ file, path: ['scope'] })})`;
+    return `  scope ${yamlOf(scope)} (${placeOf({ file, path: ['scope'] })})`;
   });
   const rows = types.flatMap((type) => [
     ...ACTIONS.map((action) => `  ${type.name} ${action}: ${describeRule(role, type, action, model)}`),
@@ -58,15 +59,17 @@ const describeHistory = (role: Role, { name }: RecordType, model: Model): string
 
 function summaryOf({ where, to, set }: Rule, written: Written['value'] = true): string {
   const { only, except } = typeof written === 'object' ? written : {};
-  const words = { where: where.length === 0 ? undefined : where, to, only, except };
-  const all = { ...words, set: Object.keys(set).length === 0 ? undefined : set };
-  const texts = Object.entries(all).flatMap(([word, value]) => (value ? `${word} ${JSON.stringify(value)}` : []));
+  const all = (some: readonly JsonObject[]) => (some.length > 1 ? { $all: some } : some[0]);
+  const conditions = { where: all(where), to: to && (all(to) ?? {}) };
+  const words = { ...conditions, only, except, set: Object.keys(set).length === 0 ? undefined : set };
+  const texts = Object.entries(words).flatMap(([word, value]) => (value ? `${word} ${yamlOf(value)}` : []));
   return ['yes', ...texts].join(', ');
 }
 
+/** In one line. */
+const yamlOf = (value: unknown): string => stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trim();
+
 interface Asked {
-  readonly role: Role;
-  readonly claims: Claims;
   readonly method: string;
   readonly path: string;
   readonly body: string | undefined;
@@ -80,48 +83,41 @@ const explain = command(
     if (name === undefined) throw new StartError(`--role says whose request it is\n${USAGE}`);
     const role = roleNamed(readAccess(settings).roles, name);
     const body = file === undefined ? undefined : readFileSync(file, 'utf8');
-    print(await explained({ role, claims: claimsIn(claim), method: method.toUpperCase(), path, body }, settings));
+    print(await explained(role, claimsIn(claim), { method: method.toUpperCase(), path, body }, settings));
     return 0;
   },
 );
 
-const ACTIONS_OF: Readonly<Record<string, Action>> = {
-  GET: 'read',
-  HEAD: 'read',
-  POST: 'create',
-  PUT: 'update',
-  PATCH: 'update',
-  DELETE: 'delete',
+const ACTIONS_OF: Readonly<Record<string, readonly Action[]>> = {
+  GET: ['read'],
+  HEAD: ['read'],
+  POST: ['create'],
+  PUT: ['read', 'update'],
+  PATCH: ['read', 'update'],
+  DELETE: ['read', 'delete'],
 };
 
 /** Sends the request to a service of its own, as a dry run. */
-async function explained(asked: Asked, settings: Settings): Promise<string> {
-  const { role, claims, method, path } = asked;
-  const identify = (): { name: string; role: string; claims: Claims } => ({ name: 'explain', role: role.name, claims });
+async function explained(role: Role, claims: Claims, { method, ...sent }: Asked, settings: Settings) {
+  const identify = () => ({ name: 'explain', role: role.name, claims });
   const engine = await startEngine({ ...settings, migrate: false, logLevel: 'silent', rateLimit: Infinity, identify });
   const server = createServer((request: IncomingMessage, response) => engine.handler(request, response));
   try {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const url = new URL(path, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    const url = new URL(sent.path, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
     if (method !== 'GET' && method !== 'HEAD') url.searchParams.set('dryRun', 'true');
-    const sent = asked.body ?? (method === 'PATCH' || method === 'PUT' ? '{}' : undefined);
-    const answer = await fetch(url, {
-      method,
-      headers: { 'content-type': 'application/json', prefer: 'max-affected=10000' },
-      ...(sent === undefined ? {} : { body: sent }),
-    });
-    const text = await answer.text();
-    const lines = [`${answer.status} ${method} ${path}`];
-    if (answer.status >= 400) lines.push(`  ${(JSON.parse(text || '{}') as { detail?: string }).detail ?? ''}`);
+    const body = sent.body ?? (method === 'PATCH' || method === 'PUT' ? '{}' : null);
+    const headers = { 'content-type': 'application/json', prefer: 'max-affected=10000' };
+    const answer = await fetch(url, { method, headers, body });
+    const lines = [`${answer.status} ${method} ${sent.path}`];
+    if (answer.status >= 400) lines.push(...reasonsIn(await answer.text()));
     const { model } = engine;
     const [, segment = '', identifier = ''] = /^\/api\/([^/?]+)(?:\/([^/?$][^/?]*))?/.exec(url.pathname) ?? [];
     const type = [...model.types.values()].find((one) => one.path === decodeURIComponent(segment));
-    const action = ACTIONS_OF[method];
-    if (!type || !action) return lines.join('\n');
-    const actions: readonly Action[] = action === 'update' || action === 'delete' ? ['read', action] : [action];
-    for (const one of actions) {
-      lines.push(`  ${one}: ${describeRule(role, type, one, model)}`);
-      const rule = ruleOf(role, type, model, one);
+    if (!type) return lines.join('\n');
+    for (const action of ACTIONS_OF[method] ?? []) {
+      lines.push(`  ${action}: ${describeRule(role, type, action, model)}`);
+      const rule = ruleOf(role, type, model, action);
       if (rule && identifier !== '')
         for (const unmet of await unmetBy(decodeURIComponent(identifier), type, rule, claims, engine))
           lines.push(`    not met: ${unmet}`);
@@ -132,6 +128,16 @@ async function explained(asked: Asked, settings: Settings): Promise<string> {
     await new Promise((resolve) => server.close(resolve));
     await engine.close();
   }
+}
+
+/** What a problem says of the request, or of each place of its body. */
+function reasonsIn(problem: string): readonly string[] {
+  const { detail = '', errors = [] } = JSON.parse(problem || '{}') as {
+    detail?: string;
+    errors?: readonly { pointer?: string; message: string }[];
+  };
+  const faults = errors.flatMap(({ pointer, message }) => (pointer ? `  ${pointer}: ${message}` : []));
+  return faults.length > 0 ? faults : [`  ${detail}`];
 }
 
 /** Each condition of a rule that a record does not meet, and claims that are missing. */
@@ -153,10 +159,10 @@ async function unmetBy(
       const filters = [of, condition].flatMap((one) => bindConditions(one, type, binding));
       const query = { view: { ...view, relations: [] }, filters, order: orderBy(type, undefined), offset: 0, limit: 1 };
       const { records } = await store.page({ ...query, cursor: undefined, shared: '' }, 'none');
-      if (records.length === 0) unmet.push(JSON.stringify(condition));
+      if (records.length === 0) unmet.push(yamlOf(condition));
     } catch (error) {
       if (!(error instanceof MissingClaim)) throw error;
-      unmet.push(`${JSON.stringify(condition)}: the claim ${error.message} is missing, or no value of the field`);
+      unmet.push(`${yamlOf(condition)}: the claim ${error.message} is missing, or no value of the field`);
     }
   }
   return unmet;

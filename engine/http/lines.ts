@@ -15,7 +15,7 @@ import {
 import { NO_RAW_VALUES, type RawMember, readJson, readObject } from '../json/tokenizer.ts';
 import { expectedOf, type IdentifierField } from '../model/identifier.ts';
 import { type Field, identifierIn, linkKeys, type RecordType } from '../model/model.ts';
-import { fieldsOf, relationsIn, type Rights } from '../model/rights.ts';
+import { knownMembers, type Rights } from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';
 import { CSV_TYPE, NDJSON_TYPE } from '../operations/table.ts';
 import {
@@ -280,7 +280,7 @@ function* rowsOf(text: string, most: number): Generator<CsvRow, void> {
 const misplaced = (line: number, what: string): Problem => invalidCsv(line, `The text is not valid CSV: ${what}`);
 
 export function readCsv(text: string, asked: RecordType, limits: BodyLimits, rights: Rights): Body {
-  const type = { ...asked, fields: fieldsOf(rights, asked), relations: relationsIn(rights, asked) };
+  const type = { ...asked, ...knownMembers(rights, asked) };
   const columns = columnsOf(type, limits);
   const reader = new LineReader(batchLimits(type, limits));
   const most = columns.size + MAX_ERRORS;

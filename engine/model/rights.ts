@@ -178,14 +178,6 @@ export const canFollow = (rights: Rights, { source, target, name }: Relation): b
 export const readsAll = (rights: Rights, { types }: Model): boolean =>
   [...types.values()].every((type) => namesRecords(rights, type));
 
-/** Whether the client, besides, sees every field and relation. */
-export const seesAll = (rights: Rights, model: Model): boolean =>
-  readsAll(rights, model) &&
-  [...model.types.keys()].every((name) => {
-    const { members, openKeys } = entryOf(rights, name, 'read') ?? WHOLE;
-    return members === undefined && openKeys;
-  });
-
 /** Names in the statements of roles, which no column or table can have. */
 export const maskedColumn = ({ column }: Pick<Reference, 'column'>): string => `${column}$`;
 export const partsOf = (table: string): string => `${table}$p`;
@@ -196,35 +188,32 @@ export function relationsFor(rights: Rights, { relations }: RecordType): Readonl
   return new Map([...relations].filter(([, relation]) => canFollow(rights, relation)));
 }
 
+const seesMember = (rights: Rights, type: RecordType, member: Field | Relation): boolean =>
+  'link' in member ? canFollow(rights, member) : shows(rights, type, member.name);
+
 const isKnown = (rights: Rights, type: RecordType, name: string): boolean => {
   const { readOnly = false, generated } = type.fields.get(name) ?? {};
   return shows(rights, type, name) || (!readOnly && generated === undefined && takesSome(rights, type, name));
 };
 
 /** The fields and relations that bodies of the client may have; others are unknown to it. */
-export function fieldsOf(rights: Rights, type: RecordType): ReadonlyMap<string, Field> {
-  if (rights.key === '') return type.fields;
-  return new Map([...type.fields].filter(([name]) => isKnown(rights, type, name)));
+export function knownMembers(rights: Rights, type: RecordType): Pick<RecordType, 'fields' | 'relations'> {
+  if (rights.key === '') return type;
+  const fields = [...type.fields].filter(([name]) => isKnown(rights, type, name));
+  const relations = [...type.relations].filter(
+    ([name, { target }]) => canRead(rights, target.name) && isKnown(rights, type, name),
+  );
+  return { fields: new Map(fields), relations: new Map(relations) };
 }
 
 export const takesOpenKeys = (rights: Rights, { name }: RecordType): boolean =>
   (['read', 'create', 'update'] as const).some((action) => entryOf(rights, name, action)?.openKeys === true);
 
-export function relationsIn(rights: Rights, type: RecordType): ReadonlyMap<string, Relation> {
-  if (rights.key === '') return type.relations;
-  return new Map(
-    [...type.relations].filter(([name, { target }]) => canRead(rights, target.name) && isKnown(rights, type, name)),
-  );
-}
-
 /** Unique indexes whose values the client sees, or its role sets. */
 export function namedUniques(type: RecordType, rights = ALL_RIGHTS): readonly UniqueMembers[] {
-  const relations = relationsFor(rights, type);
-  const isSeen = (one: Field | Relation): boolean =>
-    'link' in one ? relations.has(one.name) : shows(rights, type, one.name);
   const { set = {} } = entryOf(rights, type.name, 'create') ?? {};
   return uniqueIndexes(type).filter(({ members }) =>
-    members.every((one) => isSeen(one) || Object.hasOwn(set, one.name)),
+    members.every((one) => seesMember(rights, type, one) || Object.hasOwn(set, one.name)),
   );
 }
 
@@ -295,8 +284,7 @@ function seeType(
   revisions: Map<object, object>,
 ): void {
   const relations = relationsFor(rights, type);
-  const isShown = (member: Field | Relation): boolean =>
-    'link' in member ? relations.has(member.name) : shows(rights, type, member.name);
+  const isShown = (member: Field | Relation): boolean => seesMember(rights, type, member);
   const { label, presents } = type;
   const isSeenName = (name: string): boolean => {
     const member = type.fields.get(name) ?? type.relations.get(name);

@@ -14,9 +14,8 @@ import {
   canCreateThrough,
   canSet,
   entryOf,
-  fieldsOf,
   hiddenRequirement,
-  relationsIn,
+  knownMembers,
   requiresHidden,
   type Rights,
   takesOpenKeys,
@@ -83,8 +82,7 @@ function visiblePart(
     const message = `You may not create records of ${type.name}`;
     found.forbidden.push({ pointer, code: 'forbidden', message });
   }
-  const relations = relationsIn(found.rights, type);
-  const ownFields = fieldsOf(found.rights, type);
+  const { relations, fields: ownFields } = knownMembers(found.rights, type);
   const known = (): readonly string[] => [
     ...(type.identifier.inRecord ? [type.identifier.name] : []),
     ...fields.flatMap(({ name }) => (ownFields.has(name) ? name : [])),

@@ -1,4 +1,6 @@
 /** `records access`: what roles allow, and why a request is answered as it is. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createProject, type Project, runCommand } from '../support/project.ts';
 
 let project: Project;
@@ -18,8 +20,8 @@ test('prints each rule with its place', async () => {
   const { out } = await run('branch-reader', 'Order');
   expect(out.trim().split('\n')).toEqual([
     `branch-reader (${FILE}:1)`,
-    `  scope {"branch":{"claim":"branch"}} (${FILE}:3)`,
-    `  Order read: yes, where [{"branch":{"claim":"branch"}}], except ["internal_note"] (${FILE}:6)`,
+    `  scope { branch: { claim: branch } } (${FILE}:3)`,
+    `  Order read: yes, where { branch: { claim: branch } }, except [ internal_note ] (${FILE}:6)`,
     '  Order create: no',
     '  Order update: no',
     '  Order delete: no',
@@ -43,13 +45,30 @@ test('explains a request', async () => {
   expect((await run(...asked, '--claim', 'branch=1')).out.trim().split('\n')).toEqual([
     '404 GET /api/branches/7',
     '  There is no Branch 7',
-    `  read: yes, where [{"id":{"claim":"branch"}}] (${FILE}:7)`,
-    '    not met: {"id":{"claim":"branch"}}',
+    `  read: yes, where { id: { claim: branch } } (${FILE}:7)`,
+    '    not met: { id: { claim: branch } }',
   ]);
   expect((await run(...asked)).out).toContain('the claim branch is missing');
   expect((await run('explain', '--role', 'branch-reader', 'POST', '/api/orders')).out).toMatch(
     /^403 .*\n.*\n {2}create: no/,
   );
+});
+
+test('explains each place of a body that is refused', async () => {
+  const access = join(project.directory, 'access');
+  mkdirSync(access);
+  writeFileSync(
+    join(access, 'noter.yaml'),
+    'role: noter\nread: { Order: true, Branch: true }\ncreate: { Order: { only: [number, branch] } }',
+  );
+  writeFileSync(join(access, 'body.json'), '{ "number": 1, "state": "paid", "branch": { "id": 1 } }');
+  const asked = ['explain', '--role', 'noter', 'POST', '/api/orders', '--body', join(access, 'body.json')];
+  const { out } = await runCommand('access', asked, { ...environment, ACCESS_DIR: access });
+  expect(out.trim().split('\n')).toEqual([
+    '403 POST /api/orders',
+    '  /state: You may not write this value of "state" of Order; leave it out',
+    expect.stringMatching(/^ {2}create: yes, only \[ number, branch \] \(.*noter\.yaml:3\)$/),
+  ]);
 });
 
 test('prints a token with a role, and refuses one that does not exist', async () => {

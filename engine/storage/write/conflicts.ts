@@ -3,7 +3,7 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep } from '../../json/json.ts';
 import type { Identifier } from '../../model/identifier.ts';
 import { type Field, type RecordType, type Relation, uniqueIndexes, type UniqueMembers } from '../../model/model.ts';
-import { canFollow, fieldsOf, namesRecords, type Rights } from '../../model/rights.ts';
+import { canFollow, knownMembers, namesRecords, type Rights } from '../../model/rights.ts';
 import { faultyRequest, type Fault, MAX_ERRORS, type RecordName } from '../../problem.ts';
 import { columnOf, heldOperand } from '../columns.ts';
 import type { Values, Writer } from '../driver.ts';
@@ -99,7 +99,7 @@ export async function findHolder(writer: Writer, table: WriteTable, index: Uniqu
 }
 
 function faultsOf({ rights }: WriteSession, { node, members, holder }: Conflict): readonly Fault[] {
-  const fields = fieldsOf(rights, node.type);
+  const { fields } = knownMembers(rights, node.type);
   const seen = members.filter((one) => ('link' in one ? canFollow(rights, one) : fields.has(one.name)));
   const names = seen.map(({ name }) => `"${name}"`).join(' and ');
   if (seen.length < members.length) {
