@@ -29,6 +29,8 @@ const changeKinds = {
   'count-more-exact': ['none', 'X-Total-Count was {was}, is {is}'],
   opened: ['none', 'unknown keys are now accepted'],
   closed: ['all', 'unknown keys are now rejected, and no longer returned'],
+  'history-kept': ['none', 'changes are now recorded'],
+  'history-ended': ['all', '$history, $deleted and $restore no longer exist, and $changes lacks it'],
   'precondition-required': ['all', 'was {was}, is {is}'],
   'precondition-relaxed': ['none', 'was {was}, is {is}'],
   'precondition-ignored': ['all', 'was {was}, is {is}'],
@@ -212,6 +214,7 @@ function compareType({ before, after }: Pair<RecordType>, now: NamesNow, report:
     report.compare(isLess ? 'count-less-exact' : 'count-more-exact', undefined, before.count, after.count);
   }
   report.flag(before.open, after.open, 'opened', 'closed');
+  report.flag(before.history, after.history, 'history-kept', 'history-ended');
   report.compare(PRECONDITIONS[after.preconditions], undefined, before.preconditions, after.preconditions);
   const [had, has] = [uniqueIn(before, now), uniqueIn(after)];
   for (const names of has) if (!had.has(names)) report.add('unique-added', names);

@@ -73,6 +73,8 @@ describe('diff', () => {
     ['count-more-exact', 'list: { count: none }', 'list: { count: estimated }'],
     ['opened', '', 'open: true'],
     ['breaking closed', 'open: true', ''],
+    ['history-kept', '', 'history: true'],
+    ['breaking history-ended', 'history: true', ''],
     ['breaking closed', 'open: true\noperations: [list]', 'operations: [list]'],
     ['breaking precondition-required', '', 'preconditions: required'],
     ['precondition-relaxed', 'preconditions: required', ''],
