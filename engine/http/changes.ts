@@ -100,7 +100,8 @@ export function createChanges(feed: Feed) {
     count(identity, 1);
     let checkedAt = performance.now();
     const isOver = async (): Promise<boolean> => {
-      if (isDraining || caller.signal.aborted) return true;
+      // A client that only ends its side of the connection waits for an answer, but not for a stream.
+      if (isDraining || caller.signal.aborted || request.socket.readableEnded) return true;
       if (performance.now() - checkedAt < CHECK_MS) return false;
       checkedAt = performance.now();
       return !(await client.isCurrent(request));
