@@ -70,6 +70,10 @@ export const commands = {
     description: 'Delete the entries of histories that are older than some days: --older-than DAYS.',
     load: async () => (await import('./commands/log.ts')).prune,
   },
+  erase: {
+    description: 'Delete a record, and remove what the history says of it: TYPE ID.',
+    load: async () => (await import('./commands/log.ts')).erase,
+  },
   export: {
     description: 'Export all records as NDJSON: FILE; --force replaces an existing file.',
     load: async () => (await import('./commands/transfer.ts')).exportRecords,

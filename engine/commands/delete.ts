@@ -29,23 +29,28 @@ export const remove = command(
         `--chunked is missing; to delete a record in one transaction, send DELETE to its path\n${USAGE}`,
       );
     const { found, rows } = await withDatabase(settings, async (own, driver) => {
-      const { identifier: known } = typeNamed(own, name);
-      const identifier = parserOf(known)(text);
-      if (identifier === undefined)
-        throw new StartError(`"${text}" is not an identifier; expected ${expectedOf(known)}\n${USAGE}`);
-      const { steps, kept, model } = await planFor(own, driver);
-      if (steps.length > 0 || kept.some(({ code }) => LINKING.has(code)))
-        throw new StartError('The tables do not match the descriptors; see `records plan`. Nothing was deleted.');
+      const { model, type, identifier } = await namedRecord(own, driver, name, text);
       let count = 0;
       const report = createProgress();
       const progress = (more: number): void => report((count += more));
-      return { found: await deleteTree(model, driver, typeNamed(model, name), identifier, progress), rows: count };
+      return { found: await deleteTree(model, driver, type, identifier, progress), rows: count };
     });
     if (!found) throw new StartError(`There is no ${name} ${text}; nothing was deleted`);
     print(`Deleted ${name} ${text}: ${rows} rows were deleted or unlinked`);
     return 0;
   },
 );
+
+/** The record that arguments name, and the model with the names in the tables. */
+export async function namedRecord(own: Model, driver: Driver, name: string, text: string) {
+  const { identifier: known } = typeNamed(own, name);
+  const identifier = parserOf(known)(text);
+  if (identifier === undefined) throw new StartError(`"${text}" is not an identifier; expected ${expectedOf(known)}`);
+  const { steps, kept, model } = await planFor(own, driver);
+  if (steps.length > 0 || kept.some(({ code }) => LINKING.has(code)))
+    throw new StartError('The tables do not match the descriptors; see `records plan`. Nothing was deleted.');
+  return { model, type: typeNamed(model, name), identifier };
+}
 
 const CHUNK = 1000;
 /** Minimum milliseconds between transactions. */

@@ -39,6 +39,7 @@ const SERVERS: Readonly<Record<OperationName, Server>> = {
   update: (service, entry) => writing(service, entry, service.queries.write, writes.update),
   patch: (service, entry) => writing(service, entry, service.queries.write, writes.patch),
   delete: (service, entry) => writing(service, entry, service.queries.write, writes.deleteOne),
+  restore: (service, entry) => writing(service, entry, service.queries.write, writes.restore),
 };
 
 /** Serves an operation that writes; refuses faulty headers before it parses the body. */
@@ -65,7 +66,7 @@ function writing<Q>(
         'parsed' in content ? JSON.stringify(content.parsed) : content,
       ];
     });
-    const id = kind === 'item' ? parseIdentifier(identifier, service.type) : 0;
+    const id = kind === 'item' || kind === 'restore' ? parseIdentifier(identifier, service.type) : 0;
     const query = parseQuery(target.query);
     const parsed = taken ? bodyIn(exchange, content, taken.shape, service) : bodies.NO_BODY;
     const body = (taken && (await service.translate?.(parsed, exchange))) ?? parsed;

@@ -206,6 +206,16 @@ export const OPERATIONS = {
     answers: { 200: 'record' },
     problems: [...DELETING, 'too-many-related', 'precondition-failed', 'precondition-required'],
   },
+  restore: {
+    right: 'create',
+    log: 'of some records',
+    method: 'POST',
+    path: 'restore',
+    query: 'write',
+    headers: WRITE_SEVERAL,
+    answers: { 200: 'record' },
+    problems: ['identifier-conflict', 'unique-conflict', 'invalid-reference', 'too-many-rows', 'too-many-related'],
+  },
 } as const satisfies Readonly<Record<string, OperationEntry>>;
 
 export type OperationName = keyof typeof OPERATIONS;

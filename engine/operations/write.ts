@@ -187,6 +187,16 @@ export const deleteOne: WriteOperation<WriteQuery> = async (context, args) => {
   }));
 };
 
+/** Brings back a deleted record, with what the deletion took. */
+export const restore: WriteOperation<WriteQuery> = async (context, args) => {
+  const { type, store, author, rights } = context;
+  const { id: identifier, query, caller } = args;
+  const request = { type, identifier, ...query, author, rights, caller };
+  return done(context, args, request, store.restore, store.once.restore, (written) =>
+    recordsResult(context, args, written, false),
+  );
+};
+
 /** Deletes all records that match the filters, or none if they exceed `most`. */
 export const deleteFound: WriteOperation<DeleteQuery> = async (context, args) => {
   const { type, store, author, rights } = context;

@@ -121,6 +121,8 @@ export interface RecordDeletion extends Write {
   readonly precondition?: Precondition | undefined;
 }
 
+export type RecordRestoration = Omit<RecordDeletion, 'precondition'>;
+
 export interface DeleteFoundRequest extends Write {
   readonly query: ListQuery;
   readonly most: number;
@@ -172,6 +174,7 @@ interface WriteVerbs {
   update(request: WriteRequest): Promise<WrittenRecords>;
   upsert(request: UpsertRequest): Promise<Upserted>;
   delete(request: RecordDeletion): Promise<Written>;
+  restore(request: RecordRestoration): Promise<WrittenRecords>;
   /** Deletes all records that match the query, or none. Problem: `too-many-affected`. */
   deleteFound(request: DeleteFoundRequest): Promise<DeletedRecords>;
 }

@@ -232,3 +232,36 @@ test('the entries of a dropped table go with it', async () => {
   expect((await project.run('apply', ...drops.flatMap((id) => ['--allow', id]))).code).toBe(0);
   expect((await entriesOf(database)).map((one) => one.split(' ')[0])).toEqual(['products/1']);
 });
+
+test('what is erased leaves entries without content', async () => {
+  const project = await productProject();
+  const { database } = project;
+  await project.serving(async (url) => {
+    await ask(url, 'POST /api/products', { name: 'B', parts: [{ size: 5 }] });
+    await ask(url, 'PATCH /api/products/1', { price: '2', tags: [{ id: 1 }, { word: 'y' }] });
+  });
+  const others = (await entriesOf(database)).filter((one) => /"B"|"size":5/.test(one));
+  expect(others).toHaveLength(2);
+  expect((await project.run('erase', 'Product', '1')).out).toBe(
+    'Erased Product 1: 11 entries of the history are empty\n',
+  );
+  const rows = await rowsOf(database, LOG);
+  const kept = rows.filter((row) =>
+    [row['old'], row['new'], row['unrecorded'], row['actor']].some((one) => one !== null),
+  );
+  expect(kept).toHaveLength(others.length);
+  const operations = rows.filter(({ source }) => source === 'products').map(({ operation }) => operation);
+  expect(operations).toEqual(['create', 'create', 'update', 'delete']);
+  await project.serving(async (url) => {
+    expect((await ask(url, 'GET /api/products/1')).status).toBe(404);
+    expect((await ask(url, 'GET /api/products/2')).status).toBe(200);
+  });
+  const again = await project.run('erase', 'Product', '1');
+  expect(again.out).toBe('Erased Product 1, which was deleted before: 7 entries of the history are empty\n');
+  for (const [words, message] of [
+    [['Product', '7'], 'There is no Product 7, and nothing in the history of it'],
+    [['Product', 'x'], '"x" is not an identifier; expected'],
+    [['Produkt', '1'], 'There is no record type "Produkt"; did you mean "Product"?'],
+  ] as const)
+    expect(await project.run('erase', ...words)).toMatchObject({ code: 1, err: expect.stringContaining(message) });
+});

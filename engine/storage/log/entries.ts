@@ -50,11 +50,14 @@ const acceptedBy = memoized((field: Field) =>
   createAjv({ allErrors: false, strictTypes: false }).compile(field.type.schema(field)),
 );
 
-function fieldMember(field: Field): Member {
-  const { name, nullable, sensitive } = field;
-  const isValue = (json: string): boolean => (json === 'null' ? nullable : acceptedBy(field)(parsedJson(json)));
-  return { name, shown: (json) => (!sensitive && isValue(json) ? json : undefined) };
-}
+/** Whether the field of today can have the value. */
+export const isValueOf = (field: Field, json: string): boolean =>
+  json === 'null' ? field.nullable : acceptedBy(field)(parsedJson(json));
+
+const fieldMember = (field: Field): Member => ({
+  name: field.name,
+  shown: (json) => (!field.sensitive && isValueOf(field, json) ? json : undefined),
+});
 
 function linkMember({ name, target: { identifier } }: Relation): Member {
   const before = `{${JSON.stringify(identifier.name)}:`;

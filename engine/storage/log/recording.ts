@@ -4,18 +4,27 @@
  * get others; values are made by the SQL that makes records. The context says who writes, and up to where entries were deleted.
  */
 import { createHash } from 'node:crypto';
-import { ENGINE_PREFIX, type JoinTable, OPEN_COLUMN, owningReferences, type RecordType } from '../../model/model.ts';
+import type { Identifier } from '../../model/identifier.ts';
+import {
+  ENGINE_PREFIX,
+  type JoinTable,
+  type Model,
+  OPEN_COLUMN,
+  owningReferences,
+  type RecordType,
+} from '../../model/model.ts';
 import { generatedName } from '../../names.ts';
 import { columnType } from '../columns.ts';
 import { type Dialect, jsonOptional, literal, type LogStatement, type LogTrigger } from '../dialect.ts';
+import type { Statement, Writer } from '../driver.ts';
 import { sidesOf } from '../tables.ts';
 
 export const LOG_TABLE = `${ENGINE_PREFIX}log`;
 export const CONTEXT_TABLE = `${ENGINE_PREFIX}context`;
 
 /**
- * `tx`: the number of the write; negative for other programs. `at`: milliseconds. `record`, `owner`: identifiers as text.
- * `log`: another number if the entries are others.
+ * `tx`: the number of the write, negative for other programs; apart from that, at most the first position of its entries.
+ * `at`: milliseconds. `record`, `owner`: identifiers as text. `log`: another number if the entries are others.
  */
 export function logTables({ tableOptions, log: { position, number }, integer }: Dialect): readonly string[] {
   const columns = `source text not null, record text not null, owner text, operation text not null, at ${integer} not null, tx ${integer} not null, actor text, request text, "old" text, "new" text, unrecorded text`;
@@ -34,6 +43,38 @@ export function logTables({ tableOptions, log: { position, number }, integer }: 
 
 /** For a table that is dropped: another one may get its name. */
 export const forgetTable = (table: string): string => `delete from ${LOG_TABLE} where source = ${literal(table)}`;
+
+const ERASE = `update ${LOG_TABLE} set "old" = null, "new" = null, unrecorded = null, actor = null where source = ? and record = ?`;
+const ERASED: Statement = { sql: ERASE };
+const ERASED_LINKS: Statement = {
+  sql: `${ERASE} and replace(coalesce("old", "new"), ?, '') <> coalesce("old", "new")`,
+};
+const OWNED: Statement = { sql: `select distinct source || '/' || record from ${LOG_TABLE} where owner = ?` };
+
+/** Takes out of the entries of a record, of its links and of all that it owned what they say. Returns their number. */
+export async function eraseEntries(
+  writer: Writer,
+  { types, joinTables }: Model,
+  { table }: RecordType,
+  identifier: Identifier,
+): Promise<number> {
+  const places = new Set([`${table}/${identifier}`]);
+  let erased = 0;
+  for (const place of places) {
+    for (const owned of await writer.column(OWNED, [place])) places.add(String(owned));
+    const [source = '', record = ''] = place.split(/\/(.*)/s);
+    erased += (await writer.run(ERASED, [source, record])).changes;
+    const type = [...types.values()].find((one) => one.table === source);
+    for (const { name, left, right } of joinTables)
+      for (const [own, other] of [
+        [left, right],
+        [right, left],
+      ] as const)
+        if (own.type === type)
+          erased += (await writer.run(ERASED_LINKS, [name, record, `${JSON.stringify(other.column)}:`])).changes;
+  }
+  return erased;
+}
 
 /** The name of a table's triggers, or the beginning of it. */
 export const triggerName = (table: string): string => generatedName(LOG_TABLE, table);

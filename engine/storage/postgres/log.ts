@@ -15,7 +15,8 @@ const POSITIONS = `${ENGINE_PREFIX}log_position_seq`;
 const HOLD = [
   `if current_setting('records.log', true) is distinct from tg_table_schema then`,
   `perform set_config('records.log', tg_table_schema, true), pg_advisory_xact_lock_shared(log::oid::int4,`,
-  `coalesce(pg_sequence_last_value(log), 0)::bit(32)::int4) from (select format('%I.${POSITIONS}', tg_table_schema)::regclass as log) as one;`,
+  `coalesce(pg_sequence_last_value(log), 0)::bit(32)::int4), set_config('records.tx', coalesce(${setting('tx')}, (-nextval(log))::text), true)`,
+  `from (select format('%I.${POSITIONS}', tg_table_schema)::regclass as log) as one;`,
   'end if;',
 ].join(' ');
 
@@ -45,7 +46,7 @@ export const postgresLog: Dialect['log'] = {
   // As text, `1.5` and `1.50` differ, and json can be compared.
   differ: (one, other) => `${one}::text is distinct from ${other}::text`,
   writer: {
-    columns: `${NOW}, coalesce(${setting('tx')}::bigint, -txid_current()), ${setting('actor')}, ${setting('request')}`,
+    columns: `${NOW}, current_setting('records.tx')::bigint, ${setting('actor')}, ${setting('request')}`,
     from: '',
   },
   create: (name, table, { insert, update, delete: remove }) => {

@@ -10,7 +10,8 @@ const REVISION_TABLE = `${ENGINE_PREFIX}revision`;
 
 /** Who writes to the log of changes. */
 const CONTEXT_TABLE = `${ENGINE_PREFIX}context`;
-const LAST_ENTRY = `(select max(seq) from sqlite_sequence where name = '${ENGINE_PREFIX}log')`;
+const LOG_TABLE = `${ENGINE_PREFIX}log`;
+const LAST_ENTRY = `(select max(seq) from sqlite_sequence where name = '${LOG_TABLE}')`;
 
 const quote = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
 
@@ -52,7 +53,7 @@ const log: Dialect['log'] = {
   unattribute: { sql: `update ${CONTEXT_TABLE} set tx = null, actor = null, request = null` },
   // Other programs do not number their writes: the time tells their statements apart.
   writer: {
-    columns: `${NOW_MS}, coalesce(tx, -${NOW_MS}), actor, request`,
+    columns: `${NOW_MS}, coalesce(tx, (select case when at = ${NOW_MS} and tx < 0 then tx else -1 - position end from ${LOG_TABLE} order by position desc limit 1), -1), actor, request`,
     from: ` from ${CONTEXT_TABLE} where 1 = 1`,
   },
   create: (name, table, trigger) =>

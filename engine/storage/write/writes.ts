@@ -2,30 +2,38 @@
 import { NO_CLIENT } from '../../edge/caller.ts';
 import type { Identifier } from '../../model/identifier.ts';
 import { type Model, namesByValues, relationsIn, type UniqueMembers } from '../../model/model.ts';
-import { ALL_RIGHTS, entryOf } from '../../model/rights.ts';
+import { ALL_RIGHTS, entryOf, namesRecords } from '../../model/rights.ts';
 import { Problem, throwTogether } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { type Clock, createStamp } from '../columns.ts';
 import { type Driver, Overtaken, type Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type * as stored from '../store.ts';
-import { allowBody } from './allowed.ts';
+import { noDeletion, planRestore } from '../log/restore.ts';
+import { allow, allowBody, confirm } from './allowed.ts';
 import { apply, isViolation, located, RefusedRow } from './apply.ts';
 import { deleteFound, deleteOne } from './delete.ts';
 import { dryRunOf, effectsOf, seenIn } from './dry-run.ts';
 import { lockNamed, shownTo } from './locks.ts';
 import { withLinked } from './links.ts';
 import { createOnce, forgetKeys } from './once.ts';
-import { numberOf, planWrite } from './plan.ts';
+import { numberOf, planWrite, type WritePlan } from './plan.ts';
 import { resolveBody } from './resolve.ts';
-import { createSession, onlyReading, type Stamped, type Transaction, type WriteContext } from './session.ts';
+import {
+  createSession,
+  onlyReading,
+  type Stamped,
+  type Transaction,
+  type WriteContext,
+  type WriteSession,
+} from './session.ts';
 import { createSingle, deleteSingle, updateSingle } from './single.ts';
 import { createTables, rowOf } from './tables.ts';
 import { findItems } from './upsert.ts';
 
 export type Writes = Pick<
   stored.Store,
-  'create' | 'update' | 'upsert' | 'delete' | 'deleteFound' | 'once' | 'forgetKeys'
+  'create' | 'update' | 'upsert' | 'delete' | 'restore' | 'deleteFound' | 'once' | 'forgetKeys'
 > & {
   insert(writer: Writer, records: Pick<stored.CreateRequest, 'type' | 'items'>): Promise<void>;
 };
@@ -90,6 +98,8 @@ const remove: Verb<stored.RecordDeletion, stored.Written> = {
   kept: () => [],
 };
 
+const restore: Verb<stored.RecordRestoration, stored.WrittenRecords> = { ...ofRecords, run: restoreRecord };
+
 const removeFound: Verb<
   stored.DeleteFoundRequest & { readonly candidates?: readonly Identifier[] },
   stored.DeletedRecords
@@ -153,6 +163,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     update: running(update),
     upsert: running(upsert),
     delete: running(remove),
+    restore: running(restore),
     deleteFound: running(removeFound),
     insert: async (writer, records) => {
       const request = { ...records, mergePatch: false, readOnlyToo: true, stamp: createStamp(clock, null) };
@@ -163,6 +174,7 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
       update: runningOnce(update),
       upsert: runningOnce(upsert),
       delete: runningOnce(remove),
+      restore: runningOnce(restore),
       deleteFound: runningOnce(removeFound),
     },
     forgetKeys: (hours) => forgetKeys(driver, hours),
@@ -229,9 +241,8 @@ async function writeRecords(transaction: Transaction, asked: RecordsRequest): Pr
   const request = asked.items.some(({ body }) => namesByValues(asked.type, body))
     ? await withLinked(transaction, asked)
     : asked;
-  const { writer, reads, tables, isSearched } = transaction;
-  const { type, items, view, caller, unread = !view, dryRun, rights = ALL_RIGHTS } = request;
-  const readable = entryOf(rights, type.name, 'read')?.where;
+  const { writer, reads } = transaction;
+  const { type, items, view, caller } = request;
   const session = createSession(transaction, request);
   const expected = items.flatMap(({ identifier, precondition }) =>
     precondition && identifier !== undefined ? [{ identifier, precondition }] : [],
@@ -259,8 +270,42 @@ async function writeRecords(transaction: Transaction, asked: RecordsRequest): Pr
   const plan = await planWrite(session, allowed, roots).catch((error: unknown) => {
     throw unmet ?? error;
   });
-  if (dryRun && !rights.checked)
-    return dryRunOf(session, plan, unread ? undefined : view, reads, transaction.driver.dialect);
+  return carriedOut(transaction, request, session, plan, unmet);
+}
+
+/** Brings back a deleted record. Whoever may not read it is told that there was none. */
+async function restoreRecord(
+  transaction: Transaction,
+  request: Stamped<stored.RecordRestoration>,
+): Promise<stored.WrittenRecords> {
+  const { type, identifier, rights = ALL_RIGHTS } = request;
+  const session = createSession(transaction, request);
+  const plan = await planRestore(session, request, transaction.driver.dialect).catch((error: unknown) => {
+    const isRefusal = error instanceof Problem && error.status < 500;
+    throw isRefusal && !namesRecords(rights, type) ? noDeletion(request) : error;
+  });
+  const written = await carriedOut(transaction, request, session, plan);
+  if (rights.checked === undefined) return written;
+  if (written.records.some(({ body }) => body === '')) throw noDeletion(request);
+  const { expected } = await allow(session, [{ type, action: 'create', records: [identifier], pointer: '' }]);
+  await confirm(
+    session,
+    expected.map((one) => ({ ...one, record: identifier })),
+  );
+  return written;
+}
+
+/** Applies the plan of a write, and reads the records back. `unmet`: what to throw at the end, unless the role may not do this. */
+async function carriedOut(
+  { writer, reads, tables, isSearched, driver }: Transaction,
+  request: Pick<RecordsRequest, 'type' | 'view' | 'caller' | 'unread' | 'dryRun' | 'rights'>,
+  session: WriteSession,
+  plan: WritePlan,
+  unmet?: unknown,
+): Promise<stored.WrittenRecords> {
+  const { type, view, caller, unread = !view, dryRun, rights = ALL_RIGHTS } = request;
+  const readable = entryOf(rights, type.name, 'read')?.where;
+  if (dryRun && !rights.checked) return dryRunOf(session, plan, unread ? undefined : view, reads, driver.dialect);
   if (isSearched && tables.checkNow) await writer.run(tables.checkNow, []);
   const created = await apply(session, plan).catch((error: unknown) => {
     throw unmet === undefined || (error instanceof Problem && error.code === 'forbidden') ? error : unmet;

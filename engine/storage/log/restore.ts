@@ -1,0 +1,247 @@
+/**
+ * Plans the return of a deleted record with what the deletion took: its parts, and the links from and to it, of which the
+ * log has entries by the same write.
+ */
+import type { SqlValue } from '../../field-types/field-type.ts';
+import { escapeStep } from '../../json/json.ts';
+import { membersOf } from '../../json/raw.ts';
+import type { RawMembers } from '../../json/tokenizer.ts';
+import { memoized } from '../../memo.ts';
+import type { Identifier } from '../../model/identifier.ts';
+import { OPEN_COLUMN, type RecordType, type Reference } from '../../model/model.ts';
+import { can } from '../../model/rights.ts';
+import { faultyRequest, Problem } from '../../problem.ts';
+import { type Column, encode, hasDefault, stampFor } from '../columns.ts';
+import type { Dialect } from '../dialect.ts';
+import type { RecordRestoration } from '../store.ts';
+import { ALL_ALLOWED } from '../write/allowed.ts';
+import { planWrite, type RowChange, type WritePlan } from '../write/plan.ts';
+import {
+  make,
+  nameOf,
+  type Node,
+  refuse,
+  remember,
+  storedValue,
+  throwRefused,
+  type WriteSession,
+} from '../write/session.ts';
+import type { Strength } from '../write/tables.ts';
+import { identifierIn, isValueOf } from './entries.ts';
+import { LOG_TABLE } from './recording.ts';
+
+export const noDeletion = ({ type, identifier }: Pick<RecordRestoration, 'type' | 'identifier'>): Problem =>
+  new Problem('record-not-found', `The history has no deletion of ${type.name} ${identifier} that could be undone`);
+
+const statementsFor = memoized(({ oneOf }: Dialect) => {
+  const ofWrite = (columns: string, operation: string, condition: string) => ({
+    sql: `select ${columns} from ${LOG_TABLE} where tx = ? and operation = '${operation}' and ${condition} order by position desc`,
+  });
+  return {
+    /** Bound: table, identifier as text. */
+    deletion: {
+      sql: `select tx, position, "old" from ${LOG_TABLE} where operation = 'delete' and source = ? and record = ? order by position desc limit 1`,
+    },
+    /** Bound: number of the write, JSON array of owners. */
+    parts: ofWrite('source, record, owner, "old"', 'delete', oneOf('owner', 'text')),
+    /** Bound: number of the write, table of links, identifier as text. */
+    links: ofWrite('"old"', 'unlink', 'source = ? and record = ?'),
+    /** Bound: number of the write, first and last position, table, what the JSON of old values must contain. */
+    cut: ofWrite(
+      'record, "old", "new"',
+      'update',
+      `position between ? and ? and source = ? and replace("old", ?, '') <> "old"`,
+    ),
+    /** Bound: table, identifier as text, position. */
+    later: {
+      sql: `select "new" from ${LOG_TABLE} where source = ? and record = ? and position > ? and "new" is not null`,
+    },
+  };
+});
+
+interface Restoring {
+  readonly session: WriteSession;
+  readonly statements: ReturnType<typeof statementsFor>;
+  /** The number of the write that deleted the record, and the position of that entry. */
+  readonly tx: number;
+  readonly position: number;
+  /** By table and identifier, the last deleted first. */
+  readonly restored: Map<string, Restored>;
+  /** Links between restored records that the write cut: each gets a statement, as they may lead round in circles. */
+  readonly circular: RowChange[];
+}
+
+interface Restored {
+  readonly node: Node;
+  readonly identifier: Identifier;
+  readonly old: RawMembers;
+}
+
+const placeOf = ({ table }: RecordType, identifier: Identifier): string => `${table}/${identifier}`;
+
+export async function planRestore(
+  session: WriteSession,
+  { type, identifier }: Pick<RecordRestoration, 'type' | 'identifier'>,
+  dialect: Dialect,
+): Promise<WritePlan> {
+  const { writer, tables, rights } = session;
+  const statements = statementsFor(dialect);
+  const [tx, position, old = null] = (await writer.get(statements.deletion, [type.table, String(identifier)])) ?? [];
+  if (old === null) throw noDeletion({ type, identifier });
+  if (await writer.get(tables.of(type).load, [identifier])) {
+    const message = `${type.name} ${identifier} is there already`;
+    throw faultyRequest('identifier-conflict', [{ pointer: '', code: 'taken', message }]);
+  }
+  const write = { tx: Number(tx), position: Number(position) };
+  const restoring: Restoring = { session, statements, ...write, restored: new Map(), circular: [] };
+  const root = restore(restoring, type, identifier, '', String(old));
+  await restoreParts(restoring, [root]);
+  for (const one of restoring.restored.values()) await fill(restoring, one);
+  for (const one of restoring.restored.values()) await relink(restoring, one);
+  throwRefused(session, 'invalid-reference');
+  const plan = await planWrite(session, ALL_ALLOWED, [root.node]);
+  const isHidden = (...types: readonly RecordType[]): boolean => types.some((one) => !can(rights, one, 'get'));
+  return {
+    ...plan,
+    rows: [...plan.rows.map((change) => ({ ...change, isHidden: isHidden(change.type) })), ...restoring.circular],
+    pairs: plan.pairs.map((pair) => ({ ...pair, isHidden: isHidden(pair.table.left.type, pair.table.right.type) })),
+  };
+}
+
+function restore(
+  { session, restored }: Restoring,
+  type: RecordType,
+  identifier: Identifier,
+  pointer: string,
+  old: string,
+): Restored {
+  const one = { node: make(session, type, identifier, pointer), identifier, old: membersOf(old) };
+  restored.set(placeOf(type, identifier), one);
+  return one;
+}
+
+/** Records that the same write deleted with their owners. */
+async function restoreParts(restoring: Restoring, owners: readonly Restored[]): Promise<void> {
+  const { session, statements, tx, restored } = restoring;
+  const places = owners.map(({ node, identifier }) => placeOf(node.type, identifier));
+  const rows = await session.writer.all(statements.parts, [tx, JSON.stringify(places)]);
+  const parts = rows.flatMap(([source, record, owner, old]) => {
+    const parent = restored.get(String(owner))?.node;
+    const relation = [...(parent?.type.relations.values() ?? [])].find(
+      ({ owned, target }) => owned && target.table === source,
+    );
+    if (!parent || !relation || old === null) return [];
+    const identifier = identifierIn(relation.target, String(record));
+    if (restored.has(placeOf(relation.target, identifier))) return [];
+    const pointer = `${parent.pointer}/${escapeStep(relation.name)}/${identifier}`;
+    return [restore(restoring, relation.target, identifier, pointer, String(old))];
+  });
+  if (parts.length > 0) await restoreParts(restoring, parts);
+}
+
+/** The record as it is now; undefined if it is gone. */
+async function present(session: WriteSession, type: RecordType, identifier: Identifier, strength: Strength) {
+  const known = session.existing.get(type)?.get(identifier);
+  if (known) return known;
+  const { load } = session.tables.of(type).locking(strength);
+  const [row] = await session.writer.all(load, [JSON.stringify([identifier])]);
+  return row && remember(session, type, identifier, '', row);
+}
+
+/** What the JSON of a link names; null if it is gone. */
+async function linkIn({ session, restored }: Restoring, target: RecordType, json: string): Promise<Identifier | null> {
+  const identifier = JSON.parse(json) as Identifier | null;
+  if (identifier === null || restored.has(placeOf(target, identifier))) return identifier;
+  return (await present(session, target, identifier, 'key share')) ? identifier : null;
+}
+
+function valueIn(session: WriteSession, { field, nullable, name }: Column, json: string): SqlValue {
+  if (!field) return name === OPEN_COLUMN && json !== 'null' ? json : null;
+  if (json !== 'null' && isValueOf(field, json))
+    return field.type.keepsText ? json : encode(field, session.dialect, JSON.parse(json));
+  return !nullable && (field.generated ?? field.isNowByDefault) ? stampFor(session, field) : null;
+}
+
+/** Gives the record its values, and its links to records that are there. */
+async function fill(restoring: Restoring, { node, old }: Restored): Promise<void> {
+  const { session } = restoring;
+  for (const column of node.table.columns) {
+    const { name, field, reference, folds, nullable } = column;
+    if (folds) continue;
+    const json = old.get(name)?.text ?? 'null';
+    const value = reference ? await linkIn(restoring, reference.target, json) : valueIn(session, column, json);
+    const pointer = `${node.pointer}/${escapeStep(field?.name ?? reference?.relation?.name ?? name)}`;
+    if (value !== null || nullable) node.assigned.set(name, { value, pointer, byOmission: false });
+    else if (!hasDefault(column) && name !== OPEN_COLUMN) {
+      const gone = reference && json !== 'null' ? `, as ${reference.target.name} ${json} is gone` : '';
+      const message = `${nameOf(node)} needs a value here, and the history has none that it could have${gone}`;
+      refuse(session, 'invalid-reference', pointer, 'required', message);
+    }
+  }
+}
+
+/** Its many-to-many links, and links to it that the write cut and nobody has set since. */
+async function relink(restoring: Restoring, restored: Restored): Promise<void> {
+  const { session, statements, tx, position } = restoring;
+  const { writer, tables, pairs } = session;
+  const { node, identifier } = restored;
+  for (const [table, column] of tables.joinsOf(node.type)) {
+    const isLeft = column === table.left.column;
+    const other = isLeft ? table.right : table.left;
+    for (const was of await writer.column(statements.links, [tx, table.name, String(identifier)])) {
+      const linked = await linkIn(restoring, other.type, membersOf(String(was)).get(other.column)?.text ?? 'null');
+      if (linked === null) continue;
+      const [left, right] = isLeft ? [identifier, linked] : [linked, identifier];
+      const pair = { table, left, right, pointer: node.pointer, isStored: false, isWanted: true, holder: node };
+      pairs.set(`${table.name} ${left} ${right}`, pair);
+    }
+  }
+  // Cascades of other programs may change links after the deletion.
+  const range = [Math.abs(tx), tx < 0 ? Number.MAX_SAFE_INTEGER : position];
+  for (const { type, reference } of node.type.referrers)
+    for (const [record, was, is] of await writer.all(statements.cut, [
+      tx,
+      ...range,
+      type.table,
+      `${JSON.stringify(reference.column)}:`,
+    ])) {
+      const [before, after] = [was, is].map((text) => membersOf(String(text)).get(reference.column)?.text ?? 'null');
+      if (JSON.parse(before ?? '') !== identifier) continue;
+      const child = identifierIn(type, String(record));
+      const back = restoring.restored.get(placeOf(type, child));
+      if (back) linkBack(restoring, back, reference, identifier);
+      else if (after === 'null') await linkAgain(restoring, type, child, reference, node);
+    }
+}
+
+/** A link between restored records. It gets a statement of its own, since such links may lead round in circles. */
+function linkBack({ session, circular }: Restoring, { node }: Restored, { column }: Reference, to: Identifier): void {
+  const { type, identifier, pointer } = node;
+  if (session.isDry && session.rights.checked === undefined)
+    node.assigned.set(column, { value: to, pointer, byOmission: false });
+  else if (identifier !== undefined)
+    circular.push({
+      kind: 'update',
+      type,
+      rows: [identifier],
+      identifier,
+      before: [],
+      set: new Map([[column, to]]),
+      at: pointer,
+      isHidden: true,
+    });
+}
+
+async function linkAgain(
+  { session, statements, position }: Restoring,
+  type: RecordType,
+  identifier: Identifier,
+  { column }: Reference,
+  to: Node,
+): Promise<void> {
+  const child = await present(session, type, identifier, 'update');
+  if (!child || storedValue(child, column) !== null) return;
+  const later = await session.writer.column(statements.later, [type.table, String(identifier), position]);
+  const isSet = later.some((text) => (membersOf(String(text)).get(column)?.text ?? 'null') !== 'null');
+  if (!isSet) child.assigned.set(column, { value: to, pointer: to.pointer, byOmission: false });
+}
