@@ -20,7 +20,7 @@ const shared: NonNullable<Config['projects']>[number] = {
 const WITHOUT_DATABASE = [
   'tests/(architecture|packages|walk)\\.',
   'tests/(descriptor|docs|openapi|package|pages|studio)/',
-  'tests/commands/(commands|files|help)\\.',
+  'tests/commands/(commands|export-pipe|files|help)\\.',
   'tests/log/entries\\.',
   'tests/field-types/(array-items|values)\\.',
   'tests/http/(body|framing|hidden-fields|limits|steps)\\.',

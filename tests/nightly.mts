@@ -104,6 +104,12 @@ const jobs: Readonly<Record<string, Job>> = {
       ['tests/nightly/node-22/node_modules/.bin/node', 'node_modules/jest/bin/jest.js', '--maxWorkers=1'],
     ],
   },
+  suites: {
+    about: 'the generated suites of all schemas on PostgreSQL',
+    programs: ['postgresql'],
+    environment: { SUITES: 'all' },
+    commands: [['env', 'NIGHTLY=', ...onPostgres, 'tests/suite/schemas']],
+  },
   system: { about: 'nginx, HAProxy, systemd and Prometheus', programs: ['nginx', 'haproxy', 'prometheus'] },
   tools: { about: 'linters on the OpenAPI document', ...inTools },
 };

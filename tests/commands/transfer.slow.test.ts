@@ -8,6 +8,7 @@ import { ask } from '../support/ask.ts';
 import {
   createDatabase,
   type DatabaseKind,
+  databaseKind,
   databaseKinds,
   POSTGRES_URL,
   type TestDatabase,
@@ -17,7 +18,9 @@ import { type Ran, runCommand } from '../support/project.ts';
 
 if (POSTGRES_URL === '') it.todo('the ways from and to PostgreSQL need a server: npm run test:postgres');
 
-const ways = databaseKinds.flatMap((from) => databaseKinds.map((to) => [from, to] as const));
+const ways = databaseKinds
+  .flatMap((from) => databaseKinds.map((to) => [from, to] as const))
+  .filter((way) => way.includes(databaseKind));
 let directory: string;
 let databases: TestDatabase[];
 const file = (): string => join(directory, 'records.ndjson');
@@ -142,7 +145,7 @@ describe.each(ways)('from %s to %s', (from, to) => {
   });
 });
 
-describe.each(databaseKinds)('into %s', (kind) => {
+describe(`into ${databaseKind}`, () => {
   it('an export without keys, as earlier versions wrote it, is read', async () => {
     const lines = [
       '{"format":1,"lines":2}',
@@ -150,7 +153,7 @@ describe.each(databaseKinds)('into %s', (kind) => {
       '{"sequence":"TaxClass","last":9}',
     ];
     writeFileSync(file(), `${lines.join('\n')}\n`);
-    const target = await empty(kind);
+    const target = await empty(databaseKind);
     expect(await run('import', target)).toMatchObject({ code: 0, err: '' });
     await serving(target, async (url) =>
       expect((await ask(url, 'GET /api/tax-classes/3')).body).toMatchObject({ position: 4 }),
@@ -167,14 +170,14 @@ describe.each(databaseKinds)('into %s', (kind) => {
     ['{"key":1}', 'Line 2 /key'],
   ])('the line of a key that is not one is refused: %s', async (line, message) => {
     writeFileSync(file(), `{"format":1,"lines":1}\n${line}\n`);
-    expect(await run('import', await empty(kind))).toMatchObject({ code: 1, err: expect.stringContaining(message) });
+    expect(await run('import', await empty(databaseKind))).toMatchObject({ code: 1, err: expect.stringContaining(message) });
   });
 
   it('a duplicate key in the file is refused', async () => {
     const line =
       '{"key":"a","identity":"","hash":"h","created":"2026-01-02T03:04:05.678Z","status":201,"identifiers":[1]}';
     writeFileSync(file(), `{"format":1,"lines":2}\n${line}\n${line}\n`);
-    expect(await run('import', await empty(kind))).toMatchObject({
+    expect(await run('import', await empty(databaseKind))).toMatchObject({
       code: 1,
       err: expect.stringContaining('Line 3: This key is in the file twice'),
     });
@@ -190,11 +193,11 @@ describe.each(databaseKinds)('into %s', (kind) => {
     ],
     ['something else', () => '{"a":1}\n', false, 'Line 1 is not the first line of an export'],
   ])('%s is refused, and nothing is changed', async (_, spoil, filled, message) => {
-    const source = await empty(kind);
+    const source = await empty(databaseKind);
     await serving(source, fill);
     await run('export', source);
     writeFileSync(file(), spoil(readFileSync(file(), 'utf8')));
-    const target = filled ? source : await empty(kind);
+    const target = filled ? source : await empty(databaseKind);
     expect(await run('import', target)).toMatchObject({ code: 1, err: expect.stringContaining(message) });
     if (!filled)
       await serving(target, async (url) => expect((await ask(url, 'GET /api/global-tabs')).body).toEqual([]));
