@@ -31,15 +31,18 @@ const joinTablesOf = (rights: Rights, type: RecordType): readonly string[] =>
   [...relationsFor(rights, type).values()].flatMap(({ link }) => (link.at === 'join' ? link.table.name : []));
 
 function createStatements(dialect: Dialect) {
-  const { quote, oneOf, oneOfPairs, limit, name } = dialect;
+  const { quote, oneOf, oneOfPairs, plansSets, limit, name } = dialect;
   const page = `order by position desc ${limit}`;
   const from = `select ${ENTRY_COLUMNS} from ${LOG_TABLE}`;
   const owned = oneOf('owner', TEXT);
   const own = oneOfPairs(['source', TEXT], ['record', TEXT]);
+  const positions = `select position from ${LOG_TABLE}`;
+  // PostgreSQL would search the whole log backwards, expecting many entries; SQLite reads both indexes from their ends.
+  const found = `found$ as ${plansSets ? 'materialized ' : ''}(${positions} where ${own} union all ${positions} where ${owned})`;
   return {
-    /** Bound: pairs of source and record, owners, position, limit, 0. The whole log is never read in order to find few entries. */
+    /** Bound: pairs of source and record, owners, position, limit, 0. */
     history: {
-      sql: `with found$ as materialized (${from} where ${own} union all ${from} where ${owned}) select * from found$ where position < ? ${page}`,
+      sql: `with ${found} ${from} where position in (select position from found$ where position < ? ${page}) order by position desc`,
     } satisfies Statement,
     /** The identifiers of present and former parts. Bound: identifiers of owners, their names in the log. */
     parts: memoized(({ link, source, target }: Relation): Statement => {
