@@ -106,7 +106,7 @@ export function createChanges(feed: Feed) {
       checkedAt = performance.now();
       return !(await client.isCurrent(request));
     };
-    const pages = feed.follow(place, { reader: () => reader, isOver });
+    const pages = feed.follow(place, () => reader, isOver);
     // Proxies neither change nor collect it.
     const headers = {
       'Content-Type': EVENTS_TYPE,

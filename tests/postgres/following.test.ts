@@ -145,7 +145,11 @@ onServer('followers of the changes', () => {
         expect(await changes()).toEqual([]);
         const place = await feed.placeOf('now');
         const reader = { sources: ['counters'], entryOf: () => undefined };
-        for await (const _ of feed.follow(place, { reader: () => reader, isOver: () => warnings.length > 0 }));
+        for await (const _ of feed.follow(
+          place,
+          () => reader,
+          () => warnings.length > 0,
+        ));
         expect(warnings).toEqual([{ process: expect.stringMatching(/^\d+ others$/) }, expect.any(String)]);
       },
     );

@@ -47,26 +47,7 @@ export interface ChangePage {
   readonly chars: number;
 }
 
-export interface Following {
-  /** Asked before each page: types may be renamed meanwhile. */
-  readonly reader: () => EntryReader;
-  /** Asked whenever there may be news, several times a second. */
-  readonly isOver: () => boolean | Promise<boolean>;
-}
-
-export interface Feed {
-  /** Where a cursor leads; undefined: before the oldest entry that is kept, `now`: behind the last one. */
-  placeOf(after: string | undefined, parameter?: string): Promise<Place>;
-  /** The next entries, at most `limit`; none only at the end. */
-  page(place: Place, reader: EntryReader, limit: number, isGone: () => boolean): Promise<ChangePage>;
-  /** Pages as entries come, and empty ones at the beginning and to tell that it goes on. */
-  follow(place: Place, following: Following): AsyncGenerator<ChangePage, void>;
-  /** Looks for news at once, and whether streams are over. */
-  hear(): void;
-  /** Deletes the entries that are older than this; returns their number, undefined if there is no log. */
-  forget(days: number): Promise<number | undefined>;
-  close(): void;
-}
+export type Feed = ReturnType<typeof createFeed>;
 
 /** Entries come within half a second, of which reading them takes some. */
 const POLL_MS = 400;
@@ -190,7 +171,7 @@ function createPages({ dialect: { oneOf }, all }: FeedDriver) {
   };
 }
 
-export function createFeed(driver: FeedDriver, log?: Log, heldMs = HELD_MS): Feed {
+export function createFeed(driver: FeedDriver, log?: Log, heldMs = HELD_MS) {
   const readEnd = createEndReader(driver);
   const watch = createWatch(readEnd, createHeldReport(log, heldMs));
   const read = createPages(driver);
@@ -207,7 +188,15 @@ export function createFeed(driver: FeedDriver, log?: Log, heldMs = HELD_MS): Fee
     return page;
   }
 
-  async function* follow(from: Place, { reader, isOver }: Following): AsyncGenerator<ChangePage, void> {
+  /**
+   * Pages as entries come, and empty ones at the beginning and to tell that it goes on. Asks for the reader before each page,
+   * since types may be renamed, and several times a second whether it is over.
+   */
+  async function* follow(
+    from: Place,
+    reader: () => EntryReader,
+    isOver: () => boolean | Promise<boolean>,
+  ): AsyncGenerator<ChangePage, void> {
     let place = from;
     let end = await readEnd();
     let toldAt = -Infinity;
@@ -230,7 +219,8 @@ export function createFeed(driver: FeedDriver, log?: Log, heldMs = HELD_MS): Fee
   }
 
   return {
-    placeOf: async (after, parameter) => {
+    /** Where a cursor leads; undefined: before the oldest entry that is kept, `now`: behind the last one. */
+    placeOf: async (after: string | undefined, parameter?: string): Promise<Place> => {
       const { log: number, last, readable, expired } = await readEnd();
       if (after === undefined) return { log: number, position: expired };
       if (after === 'now') return { log: number, position: readable };
@@ -239,7 +229,8 @@ export function createFeed(driver: FeedDriver, log?: Log, heldMs = HELD_MS): Fee
       if (position < expired) throw cursorExpired(DELETED);
       return { log: number, position };
     },
-    page: async (place, reader, limit, isGone) => {
+    /** The next entries, at most `limit`; none only at the end. */
+    page: async (place: Place, reader: EntryReader, limit: number, isGone: () => boolean): Promise<ChangePage> => {
       const end = await readEnd();
       let page = await read(place, end, reader, limit);
       while (page.entries.length === 0 && !page.isLast && !isGone()) {
@@ -249,9 +240,10 @@ export function createFeed(driver: FeedDriver, log?: Log, heldMs = HELD_MS): Fee
       return page;
     },
     follow,
+    /** Looks for news at once, and whether streams are over. */
     hear: watch.hear,
     forget: createForgetting(driver),
-    close: () => {
+    close: (): void => {
       closing.abort();
       watch.hear();
     },
@@ -268,15 +260,15 @@ const DELETED_TOGETHER = 1000;
 /** Milliseconds between deletions, at least: SQLite's write lock is not fair. */
 const PAUSE_MS = 5;
 
-/** Positions of which each entry is there or will never be: the log is deleted from its beginning. */
-function createForgetting(driver: FeedDriver): Feed['forget'] {
+/** Deletes entries that are older than some days, from the beginning of the log. Returns their number, undefined if there is no log. */
+function createForgetting(driver: FeedDriver) {
   const readEnd = createEndReader(driver);
   const oldest: Statement = {
     sql: `select position, at from ${LOG_TABLE} where position <= ? order by position limit ${DELETED_TOGETHER}`,
   };
   const expire: Statement = { sql: `update ${CONTEXT_TABLE} set expired = ? where expired < ?` };
   const remove: Statement = { sql: `delete from ${LOG_TABLE} where position <= ?` };
-  return async (days) => {
+  return async (days: number): Promise<number | undefined> => {
     if (!(await driver.existing()).includes(LOG_TABLE)) return undefined;
     const before = Date.now() - days * DAY_MS;
     for (let deleted = 0; ;) {
