@@ -188,14 +188,12 @@ function* creationFaults(role: Role, type: RecordType, model: Model): Findings {
 
 /** Refuses conditions on types that own each other in a circle: without them, the role would allow more than its file says. */
 function* unsupported(role: Role, type: RecordType, model: Model): Findings {
-  const circle = circleOf(type);
-  const isRead = (one: RecordType): boolean => Boolean(ruleOf(role, one, model, 'read'));
-  if (!circle.some((one) => isRead(one) || ownersOf(one).some(({ parts }) => isRead(parts.source)))) return;
-  const isPlain = circle.every((one) => {
-    const rule = ruleOf(role, one, model, 'read');
-    return rule && rule.where.length === 0 && rule.isScoped;
-  });
-  if (isPlain) return;
+  const owners = (one: RecordType): readonly RecordType[] => ownersOf(one).map(({ parts }) => parts.source);
+  const above = new Set(owners(type));
+  for (const one of above) for (const owner of owners(one)) above.add(owner);
+  const rule = ruleOf(role, type, model, 'read');
+  if (!above.has(type) || (rule && rule.where.length === 0 && rule.isScoped)) return;
+  if (![type, ...owners(type)].some((one) => ruleOf(role, one, model, 'read'))) return;
   const message = `a condition or scope on ${type.name}, which owns records of its own kind, is not supported yet`;
   yield finding('not-supported' satisfies DiagnosticCode, pathOf(role, type, 'read') ?? ['role'], message, 'key');
 }
@@ -204,16 +202,4 @@ function* unsupported(role: Role, type: RecordType, model: Model): Findings {
 function pathOf(role: Role, type: RecordType, action: Action): YamlPath | undefined {
   const [written] = role.entriesOf(type, action);
   return written?.file === role.file ? written.path : undefined;
-}
-
-/** The types that own each other in a circle with this one. */
-function circleOf(type: RecordType): readonly RecordType[] {
-  const owners = (one: RecordType): readonly RecordType[] => ownersOf(one).map(({ parts }) => parts.source);
-  const above = (from: RecordType): ReadonlySet<RecordType> => {
-    const found = new Set(owners(from));
-    for (const one of found) for (const owner of owners(one)) found.add(owner);
-    return found;
-  };
-  const mine = above(type);
-  return mine.has(type) ? [...mine].filter((one) => above(one).has(type)) : [];
 }

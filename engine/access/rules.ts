@@ -172,7 +172,7 @@ function askedIn(rules: Rules) {
 
 /** Whether a role writes a type as tokens do. */
 function isAllOrNothing(rights: TypeRights): boolean {
-  const written = [rights.create, rights.update, rights.delete];
+  const written = WRITING.map((action) => rights[action]);
   return written.every(isWhole) || written.every((entry) => entry === undefined);
 }
 
@@ -185,15 +185,14 @@ interface RoleBinding extends Binding {
 }
 
 function typesFor(binding: RoleBinding): ReadonlyMap<string, TypeRights> {
-  const found = [...binding.model.types.values()].flatMap((type): readonly (readonly [string, TypeRights])[] => {
-    const entries = ACTIONS.flatMap((action) => {
-      const entry = action === 'read' ? readEntry(binding, type) : writeEntry(binding, type, action);
-      return entry ? [[action, entry] as const] : [];
-    });
-    return entries.length === 0 ? [] : [[type.name, Object.fromEntries(entries)]];
+  const all = [...binding.model.types.values()].map((type) => {
+    const [create, update, remove] = WRITING.map((action) => writeEntry(binding, type, action));
+    return [type.name, { read: readEntry(binding, type), create, update, delete: remove }] as const;
   });
-  return new Map(found);
+  return new Map(all.filter(([, rights]) => Object.values(rights).some((entry) => entry !== undefined)));
 }
+
+const WRITING = ['create', 'update', 'delete'] as const;
 
 type Bound = Pick<Entry, 'where' | 'to' | 'set'>;
 

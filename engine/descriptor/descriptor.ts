@@ -20,8 +20,8 @@ export type Preconditions = 'off' | 'optional' | 'required';
 export const generatedMeanings = {
   createdAt: 'the time when the record was created',
   updatedAt: 'the time when one of its own values last changed',
-  createdBy: 'the name of the token that created the record; null if the service has no tokens',
-  updatedBy: 'the name of the token that last changed one of its own values; null if the service has no tokens',
+  createdBy: 'the name of the token or identity that created the record; null for clients without one',
+  updatedBy: 'the name of the token or identity that last changed one of its own values; null for clients without one',
 } as const satisfies Record<Generated, string>;
 
 /** The unit or the medium of values, by which the studio presents them. */

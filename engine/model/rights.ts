@@ -64,7 +64,7 @@ export const WHOLE: Entry = Object.freeze({
   at: '',
 });
 
-export type TypeRights = Readonly<Partial<Record<Action, Entry>>>;
+export type TypeRights = Readonly<Partial<Record<Action, Entry | undefined>>>;
 
 export interface VisibleTable {
   readonly type: RecordType;

@@ -4,7 +4,7 @@
  */
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { inDocumentOrder } from '../../json/fault-order.ts';
-import { escapeStep, isObject, type JsonValue } from '../../json/json.ts';
+import { escapeStep, isObject } from '../../json/json.ts';
 import type { Filter } from '../../model/filters.ts';
 import type { Identifier } from '../../model/identifier.ts';
 import { documentOf, identifierIn, owningReferences, type RecordType } from '../../model/model.ts';
@@ -12,7 +12,6 @@ import { type Action, type Entry, entryOf, type Owner, takes } from '../../model
 import { type Fault, faultyRequest } from '../../problem.ts';
 import { encode } from '../columns.ts';
 import {
-  type Forbidden,
   idOf,
   isChanged,
   isNode,
@@ -90,24 +89,24 @@ const has = (entry: Entry | undefined, { fields, relations }: RecordType, name: 
 export const isSeenIn = ({ rights }: WriteSession, { type, stored }: Node, name: string): boolean =>
   rights.checked === undefined || !stored || has(entryOf(rights, type.name, 'read'), type, name);
 
-export function forbidValue(session: WriteSession, node: Node, name: string, pointer: string): void {
-  const { at = '' } = entryFor(session, node.type, actionOn(node)) ?? {};
+function forbid({ forbidden }: WriteSession, pointer: string, message: string, at = ''): void {
+  forbidden.push({ fault: { pointer, code: 'forbidden', message }, at });
+}
+
+function forbidValue(session: WriteSession, node: Node, name: string, pointer: string): void {
   const message = `You may not write this value of "${name}" of ${node.type.name}; leave it out`;
-  session.forbidden.push({ fault: { pointer, code: 'forbidden', message }, at });
+  forbid(session, pointer, message, entryFor(session, node.type, actionOn(node))?.at);
 }
 
 /** The value that the role sets for a field or link, as its column holds it; undefined if it sets none. */
 export function setValue(session: WriteSession, node: Node, name: string): SqlValue | undefined {
   const { set = {}, where } = entryFor(session, node.type, actionOn(node)) ?? {};
   if (where === undefined || !Object.hasOwn(set, name)) return undefined;
-  return encoded(session, node.type, name, set[name] ?? null);
-}
-
-function encoded({ dialect }: WriteSession, type: RecordType, name: string, value: JsonValue): SqlValue {
-  const [field, relation] = [type.fields.get(name), type.relations.get(name)];
+  const value = set[name] ?? null;
+  const [field, relation] = [node.type.fields.get(name), node.type.relations.get(name)];
   if (relation) return isObject(value) ? (identifierIn(value, relation.target) ?? null) : null;
   if (!field || value === null) return null;
-  return field.type.keepsText ? JSON.stringify(value) : encode(field, dialect, value);
+  return field.type.keepsText ? JSON.stringify(value) : encode(field, session.dialect, value);
 }
 
 /** Gives new and changed records the values that the role sets. */
@@ -135,10 +134,9 @@ async function give(session: WriteSession, node: Node): Promise<void> {
       forbidValue(session, node, name, sent.pointer);
     const target = link && value !== null ? type.relations.get(name)?.target : undefined;
     const { lock } = target ? session.tables.of(target).locking('key share') : {};
-    if (lock && (await session.writer.column(lock, [JSON.stringify([value])])).length === 0) {
-      const message = `You may not write records of ${type.name}`;
-      session.forbidden.push({ fault: { pointer: node.pointer, code: 'forbidden', message }, at });
-    } else assigned.set(column, { value, pointer: `${node.pointer}/${escapeStep(name)}`, byOmission: false });
+    if (lock && (await session.writer.column(lock, [JSON.stringify([value])])).length === 0)
+      forbid(session, node.pointer, `You may not write records of ${type.name}`, at);
+    else assigned.set(column, { value, pointer: `${node.pointer}/${escapeStep(name)}`, byOmission: false });
   }
 }
 
@@ -202,7 +200,7 @@ export async function allow(session: WriteSession, touched: readonly Touched[]):
     }
   }
   for (const one of await unmetOf(session, before)) refuseRecord(session, one);
-  throwForbidden(session, session.forbidden);
+  throwForbidden(session);
   return { expected: expected.filter(({ conditions }) => conditions.length > 0) };
 }
 
@@ -212,7 +210,7 @@ const NEVER: readonly Filter[] = Object.freeze([]);
 const idIn = (record: Identifier | Node): Identifier | undefined => (isNode(record) ? record.identifier : record);
 
 async function unmetOf<R extends Identifier | Node>(
-  { reads, writer, rights }: Pick<WriteSession, 'reads' | 'writer' | 'rights'>,
+  { reads, writer, rights }: WriteSession,
   expected: readonly Expected<R>[],
 ): Promise<readonly Expected<R>[]> {
   const unmet: Expected<R>[] = [];
@@ -228,12 +226,10 @@ async function unmetOf<R extends Identifier | Node>(
 
 /** The owners of parts that the role does not name: to write the part is to update each of them. */
 async function ownersOf(session: WriteSession, part: Touched, owners: readonly Owner[]): Promise<readonly Touched[]> {
-  const { rights, writer, tables, forbidden } = session;
+  const { rights, writer, tables } = session;
   const { type, records, pointer } = part;
   const found: Touched[] = [];
   const owned = new Set<SqlValue | Node>();
-  const refuse = (at: string, message: string): void =>
-    void forbidden.push({ fault: { pointer: at, code: 'forbidden', message }, at: '' });
   for (const { type: owner, column, parts } of owners) {
     const unread = records.filter((record) => !isNode(record));
     const rows = await writer.all(tables.of(type).linksIn(column).rows, [JSON.stringify(unread)]);
@@ -250,7 +246,7 @@ async function ownersOf(session: WriteSession, part: Touched, owners: readonly O
         found.push({ type: owner, action: 'update', records: [identifier], pointer: at, member: parts });
       // A link to a record that is not there is refused later.
       else if (!identifier.isLost && !takes(rights, owner, 'create', parts))
-        refuse(at, `You may not create a record of ${owner.name} with "${parts}"`);
+        forbid(session, at, `You may not create a record of ${owner.name} with "${parts}"`);
     }
   }
   // What their conditions say must hold until the write ends.
@@ -260,19 +256,18 @@ async function ownersOf(session: WriteSession, part: Touched, owners: readonly O
       await writer.column(tables.of(owner).locking('update').lock, [JSON.stringify(identifiers)]);
     }
   if (records.some((record) => !owned.has(record)))
-    refuse(pointer, `You may not write records of ${type.name} that belong to no other record`);
+    forbid(session, pointer, `You may not write records of ${type.name} that belong to no other record`);
   return found;
 }
 
 const VERBS = { create: 'create', update: 'change', delete: 'delete' } as const;
 
 function refuseRecord(session: WriteSession, { type, action, pointer, record, at }: Expected<Identifier | Node>): void {
-  const { records, unique, forbidden } = session;
+  const { records, unique } = session;
   const isFound = records.some((item) => item.pointer === pointer && item.identifier === idIn(record));
   if (unique && action === 'update' && isNode(record) && isFound) throw notUpsertable(session, [pointer]);
   const name = action === 'create' ? `records of ${type.name} here` : nameOf({ type, identifier: idIn(record) });
-  const message = `You may not ${VERBS[action]} ${name}`;
-  forbidden.push({ fault: { pointer, code: 'forbidden', message }, at });
+  forbid(session, pointer, `You may not ${VERBS[action]} ${name}`, at);
 }
 
 /** Of an upsert, for a record that the role may not read or may not change. */
@@ -283,7 +278,7 @@ export function notUpsertable({ unique }: Pick<WriteSession, 'unique'>, pointers
   return faultyRequest('unique-conflict', faults);
 }
 
-function throwForbidden({ records }: Pick<WriteSession, 'records'>, all: readonly Forbidden[]): void {
+function throwForbidden({ records, forbidden: all }: WriteSession): void {
   if (all.length === 0) return;
   const faults = [...new Map(all.map(({ fault }) => [JSON.stringify(fault), fault])).values()] as readonly Fault[];
   const rules = [...new Set(all.map(({ at }) => at))].filter((at) => at !== '');
@@ -293,14 +288,8 @@ function throwForbidden({ records }: Pick<WriteSession, 'records'>, all: readonl
 // Records, after the write.
 
 /** Throws `forbidden` unless all records are as they must be at the end of the write. */
-export async function confirm(
-  session: Pick<WriteSession, 'reads' | 'writer' | 'rights' | 'records'>,
-  expected: readonly Expected<Identifier>[],
-): Promise<void> {
-  const unmet = await unmetOf(session, expected);
-  const forbidden = unmet.map(({ type, pointer, at }): Forbidden => {
-    const message = `You may not write a record of ${type.name} like this`;
-    return { fault: { pointer, code: 'forbidden', message }, at };
-  });
-  throwForbidden(session, forbidden);
+export async function confirm(session: WriteSession, expected: readonly Expected<Identifier>[]): Promise<void> {
+  for (const { type, pointer, at } of await unmetOf(session, expected))
+    forbid(session, pointer, `You may not write a record of ${type.name} like this`, at);
+  throwForbidden(session);
 }

@@ -18,12 +18,7 @@ import { boundTo, greatestOf, isNew, noteIdentifier, numberOf, type RowChange, t
 import { deletedByBody, type WriteContext, type WriteSession } from './session.ts';
 import { MAX_LISTED, rowsJson } from './tables.ts';
 
-type Applying = Pick<
-  WriteSession,
-  'reads' | 'writer' | 'tables' | 'writeRows' | 'isSearched' | 'rights' | 'records' | 'isDry' | 'stamp' | 'caller'
->;
-
-export async function apply(session: Applying, plan: WritePlan): Promise<readonly Identifier[]> {
+export async function apply(session: WriteSession, plan: WritePlan): Promise<readonly Identifier[]> {
   const { writer, tables } = session;
   const { clear } = tables.attribution;
   const [attribution] = attributionOf(session, isRecorded(plan));
@@ -51,7 +46,7 @@ export const attributionOf = (
 ): readonly BoundStatement[] =>
   hasEntries ? [{ statement: tables.attribution.set, values: [stamp.author, caller?.request ?? null] }] : [];
 
-async function carryOut(session: Applying, { rows, pairs, expected }: WritePlan): Promise<readonly Identifier[]> {
+async function carryOut(session: WriteSession, { rows, pairs, expected }: WritePlan): Promise<readonly Identifier[]> {
   const { writer, tables } = session;
   const identifiers: Identifier[] = [];
   const removed = pairs.filter(({ kind }) => kind === 'remove');
@@ -122,7 +117,7 @@ interface Sent extends BoundStatement {
 }
 
 /** Sends all statements at once, and waits for all before it throws: none must run after the transaction. */
-async function runAll(session: Applying, all: readonly Sent[], identifiers: Identifier[]): Promise<void> {
+async function runAll(session: WriteSession, all: readonly Sent[], identifiers: Identifier[]): Promise<void> {
   if (all.length === 0) return;
   const ended = await Promise.allSettled(
     all.map(async ({ statement, values, change, at }) => {
@@ -139,7 +134,7 @@ async function runAll(session: Applying, all: readonly Sent[], identifiers: Iden
 }
 
 /** A change of rows that were not read only cuts a link. */
-function updateOf({ tables }: Applying, change: RowChange, identifiers: readonly Identifier[]): Sent {
+function updateOf({ tables }: WriteSession, change: RowChange, identifiers: readonly Identifier[]): Sent {
   const { type, rows, set, before, at } = change;
   const table = tables.of(type);
   const columns = [...set.keys()];
@@ -153,7 +148,11 @@ function updateOf({ tables }: Applying, change: RowChange, identifiers: readonly
   return { statement: table.linksIn(link).cut, values: [...values.slice(1), JSON.stringify(rows)], at };
 }
 
-async function insertRows(session: Applying, changes: readonly RowChange[], identifiers: Identifier[]): Promise<void> {
+async function insertRows(
+  session: WriteSession,
+  changes: readonly RowChange[],
+  identifiers: Identifier[],
+): Promise<void> {
   const [first] = changes;
   if (!first) return;
   const { tables, isSearched, writer } = session;

@@ -207,25 +207,17 @@ async function transact<T>(
   }
 }
 
-class Undone<T> extends Error {
-  readonly result: T;
-
-  constructor(result: T) {
-    super('A dry run is undone');
-    this.result = result;
-  }
-}
-
 /** For a role, whose conditions only the written tables can tell: a dry run writes, and the transaction is undone. */
 async function undone<T>(write: (end: (result: T) => never) => Promise<T>): Promise<T> {
-  try {
-    return await write((result) => {
-      throw new Undone(result);
-    });
-  } catch (error) {
-    if (error instanceof Undone) return error.result as T;
-    throw error;
-  }
+  const results: T[] = [];
+  const end = new Error('A dry run is undone');
+  return write((result) => {
+    results.push(result);
+    throw end;
+  }).catch((error: unknown) => {
+    if (error !== end) throw error;
+    return results.at(-1) as T;
+  });
 }
 
 interface RecordsRequest extends Stamped<Omit<stored.CreateRequest, 'view' | 'author'>> {
