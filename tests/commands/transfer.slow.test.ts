@@ -170,7 +170,10 @@ describe(`into ${databaseKind}`, () => {
     ['{"key":1}', 'Line 2 /key'],
   ])('the line of a key that is not one is refused: %s', async (line, message) => {
     writeFileSync(file(), `{"format":1,"lines":1}\n${line}\n`);
-    expect(await run('import', await empty(databaseKind))).toMatchObject({ code: 1, err: expect.stringContaining(message) });
+    expect(await run('import', await empty(databaseKind))).toMatchObject({
+      code: 1,
+      err: expect.stringContaining(message),
+    });
   });
 
   it('a duplicate key in the file is refused', async () => {

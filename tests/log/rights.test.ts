@@ -29,6 +29,8 @@ const ROLES = {
   branch: `read: { Order: { where: { branch: { claim: branch } } }, Customer: { where: { name: A } } }\nhistory: [Order]`,
   linked: `read: { Order: true, Tag: { where: { word: x } }, Customer: true }\nhistory: [Order]`,
   included: 'include: [clerk]',
+  north: `read: { Order: { where: { branch: north } } }\ncreate: { Order: { where: { branch: north }, only: [branch] } }\nhistory: [Order]`,
+  careful: `read: { Order: true }\ncreate: { Order: { where: { branch: north } } }\nhistory: [Order]`,
 };
 
 type Name = keyof typeof ROLES | 'all' | 'write' | 'orders' | 'blind';
@@ -214,6 +216,42 @@ test('what a client may do says whether it may read the history', async () => {
     Object.keys(((await as(name, 'GET /openapi.json')).body as { readonly paths: object }).paths);
   expect(await paths('all')).toContain('/api/orders/{id}/$history');
   expect((await paths('reader')).filter((path) => /history|deleted|restore/.test(path))).toEqual([]);
+});
+
+describe('$restore', () => {
+  const orderOf = async (branch: string): Promise<number> => {
+    const { body } = await as('all', 'POST /api/orders', { branch, note: 'n', lines: [{ count: 1 }] });
+    const { id } = body as { readonly id: number };
+    expect((await as('all', `DELETE /api/orders/${id}`)).status).toBe(200);
+    return id;
+  };
+
+  test.each([
+    ['all', 'south', 200],
+    // Neither the history nor the right to create.
+    ['reader', 'south', 403],
+    ['write', 'south', 403],
+    ['auditor', 'south', 403],
+    ['clerk', 'south', 403],
+    // "only" does not apply.
+    ['north', 'north', 200],
+    // The result could not be read: as if there had been nothing.
+    ['north', 'south', 404],
+    ['careful', 'north', 200],
+    ['careful', 'south', 403],
+  ] as const)('%s of an order of the %s: %i', async (name, branch, status) => {
+    const id = await orderOf(branch);
+    const before = (await as('all', 'GET /api/$changes?after=now')).body as { readonly next: string };
+    const answer = await as(name, `POST /api/orders/${id}/$restore`);
+    expect(answer.status).toBe(status);
+    const { changes } = (await as('all', `GET /api/$changes?after=${before.next}`)).body as {
+      readonly changes: readonly { readonly by: string }[];
+    };
+    expect(changes.map(({ by }) => by)).toEqual(status === 200 ? [name, name] : []);
+    const { status: there, body } = await as('all', `GET /api/orders/${id}`);
+    expect(there).toBe(status === 200 ? 200 : 404);
+    if (status === 200) expect(body).toMatchObject({ id, branch, note: 'n', lines: [{ count: 1 }] });
+  });
 });
 
 test('commands', async () => {
