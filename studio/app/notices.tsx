@@ -1,5 +1,5 @@
 /** Short messages at the edge of the screen: what was done. */
-import { Alert, Snackbar } from '@mui/material';
+import { Alert, Button, Snackbar } from '@mui/material';
 import { type NotificationPayload, useNotificationContext } from 'ra-core';
 import { useEffect, useState } from 'react';
 import { useText } from '../texts/texts.ts';
@@ -20,6 +20,11 @@ export function Notices() {
   }, [notifications, isOpen, takeNotification]);
   if (notice === undefined) return undefined;
   const close = (): void => setOpen(false);
+  const undo = notice.notificationOptions?.['undo'] as (() => void) | undefined;
+  const act = (): void => {
+    close();
+    undo?.();
+  };
   return (
     <Snackbar
       sx={{ mb: 8 }}
@@ -30,8 +35,14 @@ export function Notices() {
       <Alert
         severity={notice.type === 'error' ? 'error' : 'success'}
         variant="filled"
-        onClose={close}
-        closeText={say('app.close')}
+        {...(undo === undefined ? { onClose: close, closeText: say('app.close') } : {})}
+        action={
+          undo && (
+            <Button color="inherit" size="small" onClick={act}>
+              {say('form.undo')}
+            </Button>
+          )
+        }
       >
         {notice.message}
       </Alert>

@@ -98,6 +98,8 @@ export interface TypeInfo {
   readonly fields: readonly FieldInfo[];
   readonly relations: readonly RelationInfo[];
   readonly open: boolean;
+  /** Whether its history may be read. */
+  readonly history: boolean;
   readonly list: {
     readonly maxLimit: number;
     readonly count: 'exact' | 'estimated' | 'none';
@@ -242,6 +244,14 @@ function labelIn({ label, labelText }: TypeInfo, values: ValueObject): string {
   return labelText
     .replaceAll(/\{([^{}]*)\}/g, (_all, path: string) => read(path))
     .replace(/^[\s,;·–-]+|[\s,;·–-]+$/g, '');
+}
+
+/** What the first field of a label may be in this name: all of it, or what stands before the next field. */
+export function firstParts({ labelText = '' }: TypeInfo, name: string): readonly string[] {
+  const [before = '', mark = ''] = labelText.split(/\{[^{}]*\}/);
+  const rest = name.startsWith(before) ? name.slice(before.length) : name;
+  const parts = mark === '' ? [] : rest.split(mark);
+  return [...new Set([name, ...parts.map((_part, at) => parts.slice(0, at + 1).join(mark))])];
 }
 
 /** The name of a record for people: its label if it has one, and its identifier. */

@@ -39,7 +39,7 @@ interface SetTableProps {
   readonly path: string;
   readonly columns: readonly Column[];
   /** By their places in the form. */
-  readonly rows: readonly Omit<RowProps, 'path' | 'columns' | 'index' | 'isNew' | 'inputFor' | 'buttonsAt'>[];
+  readonly rows: readonly Omit<RowProps, 'path' | 'columns' | 'index' | 'isNext' | 'inputFor' | 'buttonsAt'>[];
   readonly inputFor: RelationInputs;
   readonly buttonsAt: (index: number) => ReactNode;
   /** Whether a row was only just added. */
@@ -60,6 +60,7 @@ const isSummed = (column: Column): boolean => 'field' in column && isRight(colum
 export function SetTable({ relation, columns, rows, adding, onAdd, ...common }: SetTableProps) {
   const say = useText();
   const table = useRef<HTMLTableElement>(null);
+  const [focused, setFocused] = useState(0);
   // A row that was added is what a person wants to type into.
   useEffect(() => {
     if (adding.current) focusIn(table.current?.tBodies[0]?.rows[rows.length - 1], 0);
@@ -84,7 +85,12 @@ export function SetTable({ relation, columns, rows, adding, onAdd, ...common }: 
     </Box>
   );
   return (
-    <Box onKeyDown={press}>
+    <Box
+      onKeyDown={press}
+      onFocus={({ target }) =>
+        setFocused((target.closest('tbody tr') as HTMLTableRowElement | null)?.sectionRowIndex ?? 0)
+      }
+    >
       <Grid
         label={relation.title}
         tableRef={table}
@@ -111,7 +117,8 @@ export function SetTable({ relation, columns, rows, adding, onAdd, ...common }: 
             {...common}
             columns={columns}
             index={index}
-            isNew={adding.current && index === rows.length - 1}
+            // Enter goes to it before it was in sight.
+            isNext={index === focused + 1 || (adding.current && index === rows.length - 1)}
           />
         ))}
       </Grid>
@@ -125,7 +132,7 @@ interface RowProps extends Pick<SetTableProps, 'path' | 'columns' | 'inputFor' |
   readonly index: number;
   /** Its buttons depend on it. */
   readonly isLast: boolean;
-  readonly isNew: boolean;
+  readonly isNext: boolean;
   readonly hasFault: boolean;
   /** Of the whole row. */
   readonly fault: string | undefined;
@@ -137,16 +144,18 @@ const NEAR = '500px';
 
 /** Rows far from what is in sight are texts: hundreds of inputs take seconds to make. */
 const SetRow = memo(function SetRow(props: Omit<RowProps, 'key'>) {
-  const { path, columns, inputFor, buttonsAt, title, index, isNew, hasFault, fault } = props;
-  const [isSeen, setSeen] = useState(index < FIRST || isNew);
+  const { path, columns, inputFor, buttonsAt, title, index, isNext, hasFault, fault } = props;
+  const [wasSeen, setSeen] = useState(index < FIRST);
+  const isSeen = wasSeen || isNext;
   const row = useRef<HTMLTableRowElement>(null);
   useEffect(() => {
+    if (isNext) setSeen(true);
     if (isSeen || row.current === null) return undefined;
     const seen = ([entry]: readonly IntersectionObserverEntry[]): void => setSeen(entry?.isIntersecting === true);
     const observer = new IntersectionObserver(seen, { rootMargin: NEAR });
     observer.observe(row.current);
     return () => observer.disconnect();
-  }, [isSeen]);
+  }, [isSeen, isNext]);
   const pathOf = ({ name }: Column): string => `${path}.${index}.record.${keyOf(name)}`;
   return (
     <TableRow ref={row} aria-label={title}>

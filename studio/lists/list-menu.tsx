@@ -16,6 +16,7 @@ import { useViews } from './saved-views.ts';
 const ExportDialog = dialog(() => import('../many/export-dialog.tsx'));
 const ImportDialog = dialog(() => import('../many/import-dialog.tsx'));
 
+const DeletedDialog = dialog(() => import('./deleted-dialog.tsx'));
 const SaveView = dialog(() => import('./views.tsx'));
 
 const SIZES = [10, 25, 50, 100];
@@ -31,7 +32,7 @@ export function ListMenu({ type, columns, found, onRefresh }: ListMenuProps) {
   const say = useText();
   const { perPage, setPerPage } = useListContext();
   const [, keepSize] = useStore<number>('size');
-  const [open, setOpen] = useState<'export' | 'import' | 'view' | undefined>(
+  const [open, setOpen] = useState<'export' | 'import' | 'view' | 'deleted' | undefined>(
     useLocation().state?.open === 'export' ? 'export' : undefined,
   );
   const sizes = [...new Set([...SIZES.filter((size) => size <= type.list.maxLimit), perPage])].toSorted(
@@ -102,6 +103,7 @@ export function ListMenu({ type, columns, found, onRefresh }: ListMenuProps) {
                     },
                   ]),
               { text: say('list.refresh'), to: onRefresh },
+              ...(type.history ? [{ text: say('list.deleted'), to: () => setOpen('deleted') }] : []),
             ],
           },
           {
@@ -133,6 +135,7 @@ export function ListMenu({ type, columns, found, onRefresh }: ListMenuProps) {
         />
       )}
       {open === 'view' && <SaveView onClose={() => setOpen(undefined)} onSave={saveView} />}
+      {open === 'deleted' && <DeletedDialog type={type} onClose={() => setOpen(undefined)} />}
       {open === 'import' && <ImportDialog type={type} onClose={() => setOpen(undefined)} />}
     </>
   );

@@ -12,6 +12,7 @@ import { type Deletion, lookAhead, removePart } from './deletion.ts';
 import { Effects } from './effects.tsx';
 import { LeftOutTable } from './left-out-table.tsx';
 import { ProgressBar } from './progress-bar.tsx';
+import { useRestore } from './restore.ts';
 import { useWork } from './use-work.ts';
 
 interface DeleteDialogProps {
@@ -25,6 +26,7 @@ export default function DeleteDialog({ chosen, onClose }: DeleteDialogProps) {
   const model = useModel();
   const notify = useNotify();
   const queries = useQueryClient();
+  const restore = useRestore(type);
   const work = useWork();
   const { run, progress, isWorking, error } = work;
   const [plan, setPlan] = useState<Deletion>();
@@ -62,7 +64,9 @@ export default function DeleteDialog({ chosen, onClose }: DeleteDialogProps) {
     queries.removeQueries({ queryKey: [type.path, 'getOne'] });
     await queries.invalidateQueries();
     if (!isDone) return;
-    notify(say('many.deleted', { smart_count: gone, formatted: numberText(gone) }), { type: 'success' });
+    const ids = parts.flatMap((part) => part.ids);
+    const text = say('many.deleted', { smart_count: gone, formatted: numberText(gone) });
+    notify(text, { type: 'success', ...(restore && { undo: () => void restore(ids) }) });
     onClose(true);
   };
 
@@ -94,7 +98,15 @@ export default function DeleteDialog({ chosen, onClose }: DeleteDialogProps) {
       }
     >
       <DialogContentText>
-        {say(plan === undefined ? (isWorking ? 'many.looking' : 'many.not_looked') : 'record.delete_text')}
+        {say(
+          plan !== undefined
+            ? type.history
+              ? 'record.delete_kept'
+              : 'record.delete_text'
+            : isWorking
+              ? 'many.looking'
+              : 'many.not_looked',
+        )}
       </DialogContentText>
       {error !== undefined && <ProblemAlert error={error} />}
       {progress && <ProgressBar label={say(isBegun ? 'many.deleting' : 'many.looking')} progress={progress} />}

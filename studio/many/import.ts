@@ -12,14 +12,17 @@ import {
 import {
   can,
   type FieldInfo,
+  firstParts,
   identifierOf,
   identifierValue,
   isIdentifier,
+  nameOf,
   type RelationInfo,
   type StudioModel,
   type TypeInfo,
   typeNamed,
 } from '../data/model.ts';
+import { throughPaths } from '../data/list-request.ts';
 import { type Fault, Problem, problemOf } from '../data/problem.ts';
 import { openResponse } from '../data/request.ts';
 import { limited, textOfWhere, type Where } from '../data/where.ts';
@@ -137,23 +140,25 @@ const MOST = 50;
 async function findLabels(
   table: Table,
   at: number,
-  { type: name, label }: RelationInfo,
+  { type: name, label, labelPaths }: RelationInfo,
   { model, signal }: ReadingTable,
 ): Promise<Labels> {
   const type = typeNamed(model, name);
   const labels = [...new Set(table.rows.map(({ cells }) => plainCell(cells[at] ?? null).trim()))].filter(Boolean);
   const found = new Map<string, string[]>();
-  if (label === null || !can(type, 'list')) return found;
+  const [first] = labelPaths;
+  if (first === undefined || !can(type, 'list')) return found;
   for (const some of inParts(labels, MOST)) {
     const where: Where = [
-      ['fields', label],
-      ['include', ''],
-      ...some.map((text): [string, string] => [`_cnd[${label}][in]`, text]),
+      ['fields', labelPaths.join(',')],
+      ['include', throughPaths(labelPaths).join(',')],
+      ...some.flatMap((text) => firstParts(type, text)).map((text) => [`_cnd[${first}][in]`, text] as const),
       ...limited(type.list.maxLimit),
     ];
     for (const values of await readList(`${type.path}?${textOfWhere(where)}`, signal)) {
-      const text = textOf(values[label]);
-      found.set(text, [...(found.get(text) ?? []), identifierOf(type, values)]);
+      // By the whole label, or by its first field alone.
+      for (const text of new Set([nameOf(type, values, label), textOf(values[first])]))
+        found.set(text, [...(found.get(text) ?? []), identifierOf(type, values)]);
     }
   }
   return found;

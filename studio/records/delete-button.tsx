@@ -12,6 +12,7 @@ import { problemOf } from '../data/problem.ts';
 import { recordQuery, type StudioRecord } from '../data/provider.ts';
 import { createAttempts } from '../data/attempts.ts';
 import { send } from '../data/request.ts';
+import { useRestore } from '../many/restore.ts';
 import { Effects, effectsIn, Uses } from '../many/effects.tsx';
 import { useText } from '../texts/texts.ts';
 
@@ -41,6 +42,7 @@ function DeleteDialog({ type, record, variant, onClose }: DeleteButtonProps & { 
   const notify = useNotify();
   const navigate = useNavigate();
   const queries = useQueryClient();
+  const restore = useRestore(type);
   const attempts = useRef(createAttempts()).current;
   const [failure, setFailure] = useState<unknown>();
   const name = nameOf(type, record.values);
@@ -72,7 +74,10 @@ function DeleteDialog({ type, record, variant, onClose }: DeleteButtonProps & { 
       attempts.done();
       queries.removeQueries({ queryKey: [type.path, 'getOne'] });
       await queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[1] !== 'deletion' });
-      notify(say('record.deleted', { name }), { type: 'success' });
+      notify(say('record.deleted', { name }), {
+        type: 'success',
+        ...(restore && { undo: () => void restore([record.id], name) }),
+      });
       await navigate(`/${type.path}`);
     } catch (problem) {
       setFailure(problem);
@@ -93,7 +98,9 @@ function DeleteDialog({ type, record, variant, onClose }: DeleteButtonProps & { 
     >
       {hasChanged && <Alert severity="warning">{say('problem.changed')}</Alert>}
       {error === undefined || isOutdated ? (
-        <DialogContentText>{say(effects === undefined ? 'many.looking' : 'record.delete_text')}</DialogContentText>
+        <DialogContentText>
+          {say(effects === undefined ? 'many.looking' : type.history ? 'record.delete_kept' : 'record.delete_text')}
+        </DialogContentText>
       ) : (
         <ProblemAlert error={error} onRetry={() => void remove()} isLinked={!isUsed} />
       )}

@@ -1,9 +1,10 @@
 /** A record as a whole: its values, what it leads to, and the sets that belong to it. */
-import { Box, Button, Link, Paper, Typography } from '@mui/material';
+import { Box, Button, Link, Paper, Tab as TabHead, Tabs, Typography } from '@mui/material';
 import { useGetOne } from 'ra-core';
-import type { ReactNode } from 'react';
+import { type ReactNode, useState } from 'react';
 import { Link as RouterLink, useNavigate } from 'react-router-dom';
 import { listAddress } from '../app/kept-lists.ts';
+import { page } from '../app/boundary.tsx';
 import { Heading } from '../app/heading.tsx';
 import { AddIcon, CopyIcon, EditIcon } from '../app/icons.tsx';
 import { useKeys } from '../app/keys.ts';
@@ -30,8 +31,12 @@ import { Related } from '../fields/related.tsx';
 import { inSentence, useText } from '../texts/texts.ts';
 import { duplicateAddress, newAddress, openAddress } from '../forms/prefilled.ts';
 import { DeleteButton } from './delete-button.tsx';
-import { layoutOf } from './layout.ts';
+import { layoutOf, type RecordLayout } from './layout.ts';
 import { RelatedList, RelatedSet } from './related-records.tsx';
+
+const History = page(() => import('./history.tsx'));
+
+type Tab = 'record' | 'history';
 
 interface RecordPageProps {
   readonly type: TypeInfo;
@@ -44,15 +49,15 @@ export default function RecordPage({ type, id }: RecordPageProps) {
   const navigate = useNavigate();
   const variant = useVariant();
   const { data, error, refetch } = useGetOne<StudioRecord>(type.path, { id, meta: { variant } }, { retry: false });
+  const [tab, setTab] = useState<Tab>('record');
   const edit = `${recordPath(type, id)}/edit`;
   useKeys({ e: can(type, 'update') ? () => void navigate(edit) : undefined });
   if (error) return <ProblemAlert error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <Waiting />;
   const { values } = data;
   const [name, own] = [nameOf(type, values), `${type.title.one} ${id}`];
-  const { state, figures, fields, relations, rail } = layoutOf(model, type, values);
-  const hasRail = rail.fields.length + rail.relations.length > 0;
-  const hasMiddle = fields.length > 0 || (type.open && otherValues(type, values).length > 0);
+  const layout = layoutOf(model, type, values);
+  const { state, figures } = layout;
   return (
     <>
       {can(type, 'list') && (
@@ -99,56 +104,80 @@ export default function RecordPage({ type, id }: RecordPageProps) {
         )}
         {can(type, 'delete') && <DeleteButton type={type} record={data} variant={variant} />}
       </Box>
-      <Box
-        sx={{
-          display: 'grid',
-          gap: 2,
-          alignItems: 'start',
-          gridTemplateColumns: {
-            xs: 'minmax(0, 1fr)',
-            lg: hasRail ? 'minmax(0, 1fr) minmax(16rem, 20rem)' : undefined,
-          },
-        }}
-      >
-        <Box sx={{ display: 'grid', gap: 2.5, minWidth: 0 }}>
-          {hasMiddle && (
-            <Paper variant="outlined" sx={{ p: { xs: 2, sm: 3 } }}>
-              <Values type={type} values={values} fields={fields} relations={hasRail ? [] : rail.relations} />
-            </Paper>
-          )}
-          {relations.map((relation) => (
-            <Box component="section" key={relation.name} aria-label={relation.title} sx={{ minWidth: 0 }}>
-              <Box sx={{ display: 'flex', alignItems: 'center', gap: 1, mb: 1 }}>
-                <Typography variant="h2" sx={{ flexGrow: 1, minWidth: 0, overflowWrap: 'anywhere' }}>
-                  {relation.title}: <Related relation={relation} value={values[relation.name]} />
-                </Typography>
-                {can(type, 'update') && relation.nested === 'write' && !relation.readOnly && (
-                  <Button
-                    size="small"
-                    startIcon={<EditIcon />}
-                    component={RouterLink}
-                    to={openAddress(type, id, relation.name)}
-                  >
-                    {say('form.edit', { name: inSentence(relation.title) })}
-                  </Button>
-                )}
-              </Box>
-              <Paper variant="outlined" sx={{ p: 2 }}>
-                <Inside relation={relation} value={values[relation.name]} />
-              </Paper>
-            </Box>
-          ))}
-          {type.relations.filter(isToMany).map((relation) => (
-            <RelatedSection key={relation.name} relation={relation} id={id} value={values[relation.name]} />
-          ))}
-        </Box>
-        {hasRail && (
-          <Paper variant="outlined" component="aside" aria-label={say('record.facts')} sx={{ p: 2, pt: 1 }}>
-            <Values type={type} values={values} {...rail} isRail />
+      {type.history && (
+        <Tabs value={tab} onChange={(_event, next: Tab) => setTab(next)} sx={{ mb: 2 }}>
+          <TabHead value="record" label={type.title.one} />
+          <TabHead value="history" label={say('history.title')} />
+        </Tabs>
+      )}
+      {tab === 'history' ? (
+        <History type={type} record={data} variant={variant} />
+      ) : (
+        <Content type={type} id={id} values={values} layout={layout} />
+      )}
+    </>
+  );
+}
+
+interface ContentProps extends RecordPageProps {
+  readonly values: ValueObject;
+  readonly layout: RecordLayout;
+}
+
+function Content({ type, id, values, layout: { fields, relations, rail } }: ContentProps) {
+  const say = useText();
+  const hasRail = rail.fields.length + rail.relations.length > 0;
+  const hasMiddle = fields.length > 0 || (type.open && otherValues(type, values).length > 0);
+  return (
+    <Box
+      sx={{
+        display: 'grid',
+        gap: 2,
+        alignItems: 'start',
+        gridTemplateColumns: {
+          xs: 'minmax(0, 1fr)',
+          lg: hasRail ? 'minmax(0, 1fr) minmax(16rem, 20rem)' : undefined,
+        },
+      }}
+    >
+      <Box sx={{ display: 'grid', gap: 2.5, minWidth: 0 }}>
+        {hasMiddle && (
+          <Paper variant="outlined" sx={{ p: { xs: 2, sm: 3 } }}>
+            <Values type={type} values={values} fields={fields} relations={hasRail ? [] : rail.relations} />
           </Paper>
         )}
+        {relations.map((relation) => (
+          <Box component="section" key={relation.name} aria-label={relation.title} sx={{ minWidth: 0 }}>
+            <Box sx={{ display: 'flex', alignItems: 'center', gap: 1, mb: 1 }}>
+              <Typography variant="h2" sx={{ flexGrow: 1, minWidth: 0, overflowWrap: 'anywhere' }}>
+                {relation.title}: <Related relation={relation} value={values[relation.name]} />
+              </Typography>
+              {can(type, 'update') && relation.nested === 'write' && !relation.readOnly && (
+                <Button
+                  size="small"
+                  startIcon={<EditIcon />}
+                  component={RouterLink}
+                  to={openAddress(type, id, relation.name)}
+                >
+                  {say('form.edit', { name: inSentence(relation.title) })}
+                </Button>
+              )}
+            </Box>
+            <Paper variant="outlined" sx={{ p: 2 }}>
+              <Inside relation={relation} value={values[relation.name]} />
+            </Paper>
+          </Box>
+        ))}
+        {type.relations.filter(isToMany).map((relation) => (
+          <RelatedSection key={relation.name} relation={relation} id={id} value={values[relation.name]} />
+        ))}
       </Box>
-    </>
+      {hasRail && (
+        <Paper variant="outlined" component="aside" aria-label={say('record.facts')} sx={{ p: 2, pt: 1 }}>
+          <Values type={type} values={values} {...rail} isRail />
+        </Paper>
+      )}
+    </Box>
   );
 }
 

@@ -1,6 +1,6 @@
 /** What new records of the studio begin with; where each part of a record stands. */
 import { parseJson, type ValueObject } from '../../studio/data/json.ts';
-import { readModel, typeNamed } from '../../studio/data/model.ts';
+import { firstParts, readModel, typeNamed } from '../../studio/data/model.ts';
 import { recordDraft } from '../../studio/forms/draft.ts';
 import {
   duplicateAddress,
@@ -131,4 +131,14 @@ test('state and amounts stand in the head, short facts in the rail, the rest in 
     ['zone'],
   ]);
   expect([names(rail.fields), names(rail.relations)]).toEqual([['placed', 'made'], ['customer']]);
+});
+
+test.each([
+  ['{last}, {first}', 'Meyer, Anna', ['Meyer, Anna', 'Meyer']],
+  ['{last}, {first}', 'von, zu, Anna', ['von, zu, Anna', 'von', 'von, zu']],
+  ['No. {number} ({year})', 'No. 7 (2030)', ['No. 7 (2030)', '7', '7 (2030)']],
+  ['{name}', 'Anna', ['Anna']],
+  [undefined, 'Anna', ['Anna']],
+])('of the label %j, %j may begin with the values %j', (labelText, name, values) => {
+  expect(firstParts({ ...order, ...(labelText === undefined ? {} : { labelText }) }, name)).toEqual(values);
 });

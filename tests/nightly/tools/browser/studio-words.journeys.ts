@@ -24,7 +24,11 @@ fields:
 relations:
   country: { kind: belongsTo, type: Country }
 `;
-const { server, visit } = runStudio({ files: { 'country.yaml': COUNTRY, 'person.yaml': PERSON } });
+const LOAN = `type: Loan
+fields: { book: { type: string, required: true } }
+relations: { to: { kind: belongsTo, type: Person } }
+`;
+const { server, visit } = runStudio({ files: { 'country.yaml': COUNTRY, 'person.yaml': PERSON, 'loan.yaml': LOAN } });
 const shop = formsOf(server);
 const LAPTOP = { locale: 'de-DE', timezoneId: 'Europe/Berlin', viewport: { width: 1366, height: 768 } } as const;
 
@@ -84,6 +88,17 @@ test('labels of several fields, money, Markdown and colours are shown; lists beg
   await page.getByRole('menuitem', { name: 'Nur diese' }).click();
   await page.getByRole('button', { name: 'Filter Country ist “Xanadu” ändern' }).waitFor();
   await page.getByText('1 Datensatz', { exact: true }).waitFor();
+  // Files have the same labels, and find their records by them.
+  await page.goto(`${server.url}/studio/loans`);
+  await page.getByRole('button', { name: 'Mehr' }).click();
+  await page.getByRole('menuitem', { name: 'Loans importieren' }).click();
+  const buffer = Buffer.from('Book;To\nFaust;Meyer, Anna (Xanadu)\nMomo;Meyer\n');
+  await page.setInputFiles('input[type=file]', { name: 'loans.csv', mimeType: 'text/csv', buffer });
+  await page.getByRole('button', { name: 'Ausprobieren' }).click();
+  await page.getByRole('button', { name: '2 Datensätze importieren' }).click();
+  await page.getByText('2 Datensätze wurden importiert').waitFor();
+  const loans = (await shop.ask('GET', 'loans?fields=to.last')).stored as unknown as { to: { last: string } }[];
+  expect(loans.map(({ to }) => to.last)).toEqual(['Meyer', 'Meyer']);
   expect(complaints).toEqual([]);
   await close();
 });
