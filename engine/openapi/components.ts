@@ -90,13 +90,6 @@ export function identifierValue({ identifier }: RecordType, maximum?: number): J
   return identifier.kind.isCounted ? integers(1, maximum) : schema;
 }
 
-/** An object with only these keys. */
-export const closed = (
-  description: string,
-  properties: JsonObject,
-  required: readonly string[] = Object.keys(properties),
-): JsonObject => ({ type: 'object', description, required, properties, additionalProperties: false });
-
 export const described = (description: string, schema: JsonObject = { type: 'string' }): JsonObject => ({
   description,
   ...schema,

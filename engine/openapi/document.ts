@@ -24,13 +24,12 @@ import {
 import { MAX_GROUPS } from '../query/summary.ts';
 import { PACKAGE_FOLDER } from '../process.ts';
 import type { HttpDialectName } from '../settings/settings.ts';
-import { arrayOf, closed, type Components, createComponents, described, integers } from './components.ts';
+import { arrayOf, type Components, createComponents, described } from './components.ts';
 import { changeExample, creationExample, itemExample, recordExample, upsertExample } from './examples.ts';
-import log from './log.json';
 import { identifierParameter, parametersOf, sharedParameters } from './parameters.ts';
 import { changeRef, creationRef, itemRef, recordRef } from './schemas.ts';
 import texts from './operations.json';
-import { dryRunSchema, headersOf, problemResponses } from './shared.ts';
+import { changes, headersOf, problemResponses, schemaOf, schemaRef, securitySchemes } from './shared.ts';
 
 export interface About {
   readonly title: string;
@@ -76,7 +75,7 @@ export function* documentTurns(model: Model, about: About, profile: Profile = 'f
     security: guarded ? [{ token: [] }] : [],
     tags: served.map(({ name, description }) => ({ name, description: description || `Records of type ${name}.` })),
     paths,
-    components: { ...components, ...(guarded ? { securitySchemes: { token: BEARER } } : {}) },
+    components: { ...components, ...(guarded ? { securitySchemes } : {}) },
   };
 }
 
@@ -191,7 +190,7 @@ function responseObjects(entry: OperationEntry, text: OperationTexts, type: Reco
         ...contentOf(holds, type, parts),
         ...(entry.method === 'GET' || parts.isSimple
           ? {}
-          : { 'application/vnd.dry-run+json': { schema: dryRunSchema(parts) } }),
+          : { 'application/vnd.dry-run+json': { schema: schemaRef('DryRun', parts) } }),
       };
       const whole = { description, headers: headersOf(headers, parts) };
       if (content !== undefined) return [status, { ...whole, content: offered(content, parts) }];
@@ -270,10 +269,7 @@ function contentOf(holds: ResponseContent, type: RecordType, parts: Components):
     case 'groups':
       return {
         [JSON_TYPE]: withExample(
-          arrayOf(
-            parts.use('schemas', 'SummaryGroup', 'SummaryGroup', () => SUMMARY_GROUP),
-            { maxItems: MAX_GROUPS },
-          ),
+          arrayOf(schemaRef('SummaryGroup', parts), { maxItems: MAX_GROUPS }),
           'All records as one group.',
           [{ by: {}, measures: { count: 1 } }],
         ),
@@ -282,19 +278,16 @@ function contentOf(holds: ResponseContent, type: RecordType, parts: Components):
     case 'LogEntry':
     case 'DeletedRecord':
       return {
-        [JSON_TYPE]: { schema: arrayOf(logRef(holds, parts)) },
+        [JSON_TYPE]: { schema: arrayOf(schemaRef(holds, parts)) },
         [NDJSON_TYPE]: { schema: described('One on each line.') },
       };
     case 'counts':
-      return { [JSON_TYPE]: { schema: DELETED_FOUND, example: { deleted: 2, affected: 5 } } };
+      return { [JSON_TYPE]: { schema: schemaOf('DeletedFound', parts), example: { deleted: 2, affected: 5 } } };
   }
 }
 
-const logRef = (name: 'LogEntry' | 'DeletedRecord', parts: Components): JsonObject =>
-  parts.use('schemas', name, name, () => log[name]);
-
 const changesOperation = (parts: Components): JsonObject => ({
-  ...log.changes,
+  ...changes,
   parameters: sharedParameters(
     ['Log-After', 'Log-Limit', 'Changes-Type', 'Changes-Values', 'Last-Event-ID', 'X-Request-Id'],
     parts,
@@ -305,10 +298,7 @@ const changesOperation = (parts: Components): JsonObject => ({
       headers: headersOf(['Link'], parts),
       content: {
         [JSON_TYPE]: {
-          schema: closed('A page of changes.', {
-            changes: arrayOf(logRef('LogEntry', parts)),
-            next: described('Send it as `after`, also if there are no changes yet.'),
-          }),
+          schema: schemaOf('ChangesPage', parts),
         },
         [NDJSON_TYPE]: { schema: described('One change on each line.') },
         [EVENTS_TYPE]: { schema: described('One change in each event (WHATWG HTML, 9.2), as they happen.') },
@@ -329,18 +319,6 @@ const CHANGES_PROBLEMS = [
   'overloaded',
 ] as const;
 
-const ANY_VALUES = { type: 'object', additionalProperties: true };
-
-const SUMMARY_GROUP = closed('Records with the same values.', {
-  by: described('The values that the records of the group have in common, under the names in `by`.', ANY_VALUES),
-  measures: described('Under the names in `measure`.', ANY_VALUES),
-});
-
-const DELETED_FOUND = closed('How many records were deleted.', {
-  deleted: described('The number of records that matched the filters.', integers(0)),
-  affected: described('The same with those that were deleted or unlinked together with them.', integers(0)),
-});
-
 const guide = (name: string): string => readFileSync(join(PACKAGE_FOLDER, 'engine/openapi', name), 'utf8');
 const GUIDE = guide('guide.md');
 const SIMPLE_GUIDE = guide('simple-guide.md');
@@ -351,12 +329,6 @@ function otherInterfaces(dialects: readonly HttpDialectName[]): string {
   const roots = dialects.map((name) => `\`/${name}\``).join(' and ');
   return `\n**Admin frameworks** find the same records below ${roots}, in the form that they know. This document leaves these paths out.\n`;
 }
-
-const BEARER = {
-  type: 'http',
-  scheme: 'bearer',
-  description: 'A token from the operator of the service. It may be limited to reading, and to some types.',
-};
 
 // Documents of many types have megabytes: they are printed in turns.
 

@@ -8,10 +8,9 @@ import { capitalized, snakeCase } from '../names.ts';
 import { isUpsertable, type OperationEntry, type QueryKind } from '../operations/table.ts';
 import { countOperators, operators } from '../query/operators.ts';
 import { MAX_ORDER_TERMS } from '../query/paging.ts';
-import { LOG_LIMITS } from '../query/resolve.ts';
-import { MAX_GROUPS, MAX_KEYS, MAX_MEASURES } from '../query/summary.ts';
 import { arrayOf, type Components, described, identifierValue, integers } from './components.ts';
 import { fieldValueSchema } from './schemas.ts';
+import { type ParameterName, parameterRef } from './shared.ts';
 
 type Parameter = JsonObject & { readonly name: string };
 
@@ -22,24 +21,16 @@ const query = (name: string, description: string, more: JsonObject = { schema: {
   ...more,
 });
 
-const header = (name: string, description: string, schema: JsonObject = {}, more: JsonObject = {}): Parameter => ({
-  name,
-  in: 'header',
-  description,
-  schema: { type: 'string', ...schema },
-  ...more,
-});
-
 const array = (name: string, description: string, schema: JsonObject, example: JsonValue): Parameter =>
   query(name, description, { style: 'form', explode: true, schema: { type: 'array', ...schema }, example });
 
-const limitOf = (what: string, most: number, all: string): Parameter =>
+const limitOf = ({ maxLimit }: RecordType): Parameter =>
   array(
     '_cnd[limit]',
-    `Two items: the offset of the first ${what}, then the maximum number of ${what}s, up to ${most}. Without it, ${all} returned.`,
+    `Two items: the offset of the first record, then the maximum number of records, up to ${maxLimit}. Without it, the whole list is returned.`,
     // Swagger UI reports an error if items have a format.
     { items: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }, minItems: 2, maxItems: 2 },
-    [0, Math.min(10, most)],
+    [0, Math.min(10, maxLimit)],
   );
 
 const ORDER = '_cnd[orderBy]';
@@ -57,96 +48,12 @@ const conditions = (name: string, description: string, schema: JsonObject): Para
 const itemsSchema = (description: string): JsonObject =>
   described(description, { type: 'object', additionalProperties: { type: 'object', additionalProperties: true } });
 
-function groupFilter(word: string, found: string): Parameter {
-  const description = `Finds what ${found} matches; an item has the filters of a list, under its index`;
-  return conditions(word, `${description}, for example \`_cnd[${word}][0][field]=value\`.`, itemsSchema(description));
-}
-
-const IF_MATCH = 'The entity tag that GET of this URL returned. If it has changed since, the response is 412.';
-
-const SHARED = {
-  after: query(
-    'after',
-    'A cursor from a `Link` header: returns the page after it. Opaque, and valid only with the same order and filters.',
-  ),
-  before: query('before', 'A cursor from a `Link` header: returns the page before it.'),
-  'Condition-Any': groupFilter('$any', 'at least one item'),
-  'Condition-All': groupFilter('$all', 'every item'),
-  'Condition-None': groupFilter('$none', 'no item'),
-  'Groups-By': query(
-    'by',
-    `What groups have in common, up to ${MAX_KEYS} names: fields, relations to one record, fields of these with a dot, \`day(field)\`, \`week(field)\` (ISO 8601), \`month(field)\`, \`quarter(field)\` and \`year(field)\`. Without it, all records are one group.`,
-  ),
-  Measures: query(
-    'measure',
-    `Measures of each group, up to ${MAX_MEASURES} names: \`count\`, \`count(field)\` of the records with a value, \`sum(field)\` and \`avg(field)\` of integers and decimals, \`min(field)\`, \`max(field)\`. Default: \`count\`.`,
-    { schema: { type: 'string' }, example: 'count' },
-  ),
-  'Groups-Zone': query('zone', 'The time zone of days and other periods, for example `Europe/Berlin`. Default: UTC.'),
-  'Groups-Limit': limitOf('group', MAX_GROUPS, 'all groups are'),
-  'Groups-OrderBy': array(
-    ORDER,
-    'The order: names in `by` and `measure`, each optionally followed by asc or desc. The names in `by` break ties.',
-    ORDER_ITEMS,
-    ['count', 'desc'],
-  ),
-  'Log-Limit': query('limit', `The number of entries on a page, up to ${LOG_LIMITS.most}.`, {
-    schema: { type: 'integer', minimum: 1, maximum: LOG_LIMITS.most, default: LOG_LIMITS.usual },
-  }),
-  'Log-After': query('after', 'A cursor from a `Link` header, or of an entry: returns what follows it.'),
-  'Changes-Type': query('type', 'The names of types, separated by commas. Default: all that keep a history.'),
-  'Changes-Values': query('values', 'Whether the changes have the old and new values.', {
-    schema: { type: 'boolean', default: false },
-  }),
-  'Last-Event-ID': header('Last-Event-ID', 'Of event streams: the cursor of the last event; it wins over `after`.'),
-  dryRun: query(
-    'dryRun',
-    '`true` undoes the write at the end, and returns what it would have answered, and what it would have done to which records.',
-    { schema: { type: 'boolean', default: false } },
-  ),
-  'If-None-Match': header('If-None-Match', 'An entity tag of this URL. If it is still current, the response is 304.'),
-  'If-None-Match-Any': header('If-None-Match', '`*` only creates: if there is such a record, the response is 412.', {
-    examples: ['*'],
-  }),
-  'If-Match': header('If-Match', IF_MATCH),
-  'If-Match-Required': header('If-Match', IF_MATCH, {}, { required: true, example: '*' }),
-  'Idempotency-Key': header(
-    'Idempotency-Key',
-    'A unique key for this request, such as a UUID. A retry with the same key writes nothing, and returns the same status with the records as they are now.',
-    { minLength: 1, maxLength: 255 },
-  ),
-  'X-Request-Id': header('X-Request-Id', 'An identifier for this request in the log; the response repeats it.', {
-    maxLength: 128,
-  }),
-  'X-Position': header(
-    'X-Position',
-    'The X-Position that the response to a write had: the read shows at least what was written. Services that read from replicas send it.',
-    { examples: ['1-0/1A2B3C8', 'latest'] },
-  ),
-  'Prefer-Count': header(
-    'Prefer',
-    'How X-Total-Count is found out: `count=exact` counts, `count=estimated` may estimate where counting is expensive, and `count=none` omits it.',
-    { examples: ['count=none', 'count=estimated', 'count=exact'] },
-  ),
-  'Prefer-Max-Affected': header(
-    'Prefer',
-    '`max-affected=N`: how many records may be deleted or unlinked at most. If they are more, the response is 409, and nothing is deleted. `return=minimal` beside it returns 204.',
-    { examples: ['max-affected=10', 'max-affected=10, return=minimal'] },
-    { required: true, example: 'max-affected=1' },
-  ),
-  'Prefer-Return': header('Prefer', '`return=minimal` leaves the record out: 201 for a create, otherwise 204.', {
-    examples: ['return=minimal'],
-  }),
-} as const satisfies Readonly<Record<string, Parameter>>;
-
-type SharedName = keyof typeof SHARED;
-
 /** The simple profile leaves out parameters that ask for other forms of the response, or for none. */
 const LEFT_OUT = /^(Condition-|dryRun|If-None-Match|X-|Prefer-(Count|Return))/;
 
 const GROUPS = ['Condition-Any', 'Condition-All', 'Condition-None'] as const;
 
-const SHARED_BY_QUERY: Readonly<Record<QueryKind, readonly SharedName[]>> = {
+const SHARED_BY_QUERY: Readonly<Record<QueryKind, readonly ParameterName[]>> = {
   list: [...GROUPS, 'after', 'before'],
   summary: ['Groups-By', 'Measures', 'Groups-Zone', 'Groups-Limit', 'Groups-OrderBy', ...GROUPS],
   log: ['Log-Limit', 'Log-After'],
@@ -168,10 +75,10 @@ export function parametersOf(entry: OperationEntry, type: RecordType, parts: Com
   ];
   const isTagRequired = entry.path === 'item' && type.preconditions === 'required';
   const headers = entry.headers.map((name) => (name === 'If-Match' && isTagRequired ? 'If-Match-Required' : name));
-  const shared: readonly SharedName[] = [...SHARED_BY_QUERY[entry.query], ...headers, 'X-Request-Id'];
+  const shared: readonly ParameterName[] = [...SHARED_BY_QUERY[entry.query], ...headers, 'X-Request-Id'];
   return [
     ...(takesUnique ? [uniqueParameter(type, isUpsert)] : []),
-    ...(entry.query === 'list' ? [limitOf('record', type.maxLimit, 'the whole list is'), orderBy(type)] : []),
+    ...(entry.query === 'list' ? [limitOf(type), orderBy(type)] : []),
     ...several.map((parameter) => {
       const wanted = `${type.name}_${parameter.name}`.replace(/__cnd\[(.*)\]$/, 'Filter_$1');
       return parts.use('parameters', `${type.name} ${parameter.name}`, wanted, () => parameter);
@@ -180,10 +87,8 @@ export function parametersOf(entry: OperationEntry, type: RecordType, parts: Com
   ];
 }
 
-export const sharedParameters = (names: readonly SharedName[], parts: Components): readonly JsonObject[] =>
-  names
-    .filter((name) => !parts.isSimple || !LEFT_OUT.test(name))
-    .map((name) => parts.use('parameters', name, name, () => SHARED[name]));
+export const sharedParameters = (names: readonly ParameterName[], parts: Components): readonly JsonObject[] =>
+  names.filter((name) => !parts.isSimple || !LEFT_OUT.test(name)).map((name) => parameterRef(name, parts));
 
 export const identifierParameter = (type: RecordType): JsonObject => ({
   name: 'id',
