@@ -25,14 +25,9 @@ export function checkRoles(directory: string, model: Model, validatorsOf: Checke
     const all = found.length > 0 ? found : [...roleFaults(role, checked)];
     return all.map((one) => diagnosed(role.file.source, one));
   });
-  const all: readonly Diagnostic[] = [...diagnostics, ...withoutRepeated(own)];
+  const all: readonly Diagnostic[] = [...diagnostics, ...own];
   return { roles: all.some(({ severity }) => severity === 'error') ? undefined : roles, diagnostics: all };
 }
-
-/** One fault of a code at a place. */
-const withoutRepeated = (all: readonly Diagnostic[]): readonly Diagnostic[] => [
-  ...new Map(all.map((one) => [`${one.file}:${one.line}:${one.column} ${one.code} ${one.message}`, one])).values(),
-];
 
 type Findings = Generator<Finding, void>;
 

@@ -38,6 +38,7 @@ export function describeType(type: RecordType): JsonObject {
     label: type.presents.label ?? labelAmong(type, type.defaultVariant.fields)?.name,
     order: orderOf(type),
     fields: byName(type.fields.values(), describeField),
+    writeOnly: type.writeOnly?.length ? byName(type.writeOnly, describeField) : undefined,
     relations: byName(type.relations.values(), describeRelation),
     unique: groups(type, true),
     indexes: groups(type, false),

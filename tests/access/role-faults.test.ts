@@ -3,6 +3,9 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkRoles } from '../../engine/access/checks.ts';
+import { createBinder } from '../../engine/access/rules.ts';
+import { describeType } from '../../engine/describe/describe.ts';
+import { seenModel } from '../../engine/model/rights.ts';
 import { checkSchema } from '../../engine/validation/check-schema.ts';
 
 const { schema } = checkSchema('tests/fixtures/roles/schema');
@@ -97,6 +100,19 @@ test('history of types that have none, or that the role may not read', () => {
     expect.stringContaining('2:11 bad-history the role may not read Line'),
     expect.stringContaining('2:10 bad-history the role may not read Line'),
   ]);
+});
+
+test('what a role may send and not read is described beside what it reads', () => {
+  if (!schema) throw new Error('the schema is faulty');
+  const directory = mkdtempSync(join(tmpdir(), 'access-'));
+  const text = 'role: a\nread: { Order: { except: [internal_note] } }\nupdate: { Order: true }';
+  writeFileSync(join(directory, 'a.yaml'), text);
+  const role = checkRoles(directory, schema.model, schema.validatorsOf).roles?.get('a');
+  const rights = role && createBinder(role, schema.model, () => undefined)({});
+  const seen = rights && seenModel(schema.model, rights).types.get('Order');
+  const { fields, writeOnly } = seen ? describeType(seen) : {};
+  expect(Object.keys(fields as object)).not.toContain('internal_note');
+  expect(writeOnly).toEqual({ internal_note: expect.objectContaining({ type: 'string' }) });
 });
 
 test('faults between files', () => {

@@ -76,6 +76,7 @@ export const conditionsOn = (rights: Rights, { name }: RecordType): readonly Fil
 const NAMES = /'(?:[^']|'')*'|`([^`]+)`|"([^"]+)"/g;
 const ROW = 'v$';
 const PARTS = partsOf('');
+const wholeName = (name: string): string => (name.endsWith(PARTS) ? name.slice(0, -PARTS.length) : name);
 
 class Clause {
   readonly #rights: Rights;
@@ -96,13 +97,14 @@ class Clause {
     // Whatever the text names, lest a name that no list has stand for the whole table.
     const named = new Set([...query.matchAll(NAMES)].map(([, ticked, quoted]) => ticked ?? quoted ?? ''));
     const shown = [...named].flatMap((name) => {
-      const table = this.#tables.get(name) ?? this.#parts(name);
-      return table ? [`${quote(name)} as not materialized (${this.#visible(table, named, isOfData)})`] : [];
+      const table = this.#tables.get(wholeName(name));
+      if (table === undefined) return [];
+      const visible = isOfData ? this.#all(table) : this.#visible(table, named, wholeName(name) !== name);
+      return [`${quote(name)} as not materialized (${visible})`];
     });
     const [comma, rest] = query.startsWith('with ') ? [',', query.slice('with '.length)] : ['', query];
-    const bases = reads.map((name) => (name.endsWith(PARTS) ? name.slice(0, -PARTS.length) : name));
     const sql = `with ${[...this.#whole(), ...shown].join(', ')}${comma} ${rest}`;
-    return { sql, reads: [...new Set([...bases, ...this.#data])], values: this.#values };
+    return { sql, reads: [...new Set([...reads.map(wholeName), ...this.#data])], values: this.#values };
   }
 
   meeting({ type, data }: VisibleTable, conditions: readonly Filter[]) {
@@ -122,20 +124,14 @@ class Clause {
     return [...this.#data].map((name) => `${quote(`${name}$`)} as not materialized (select * from ${stored(name)})`);
   }
 
-  #parts(name: string): (VisibleTable & { readonly isOfOwner: true }) | undefined {
-    const table = name.endsWith(PARTS) ? this.#tables.get(name.slice(0, -PARTS.length)) : undefined;
-    return table && { ...table, isOfOwner: true };
+  #all({ type, data }: VisibleTable): string {
+    this.#data.add(type.table);
+    return `select * from ${this.#dialect.quote(data.table)}`;
   }
 
-  #visible(
-    table: VisibleTable & { readonly isOfOwner?: boolean },
-    named: ReadonlySet<string>,
-    isOfData: boolean,
-  ): string {
-    const { type, data, isOfOwner = false } = table;
+  #visible({ type, data }: VisibleTable, named: ReadonlySet<string>, isOfOwner: boolean): string {
     const { quote } = this.#dialect;
     this.#data.add(type.table);
-    if (isOfData) return `select * from ${quote(data.table)}`;
     const { identifier } = type;
     const shown = columnsOf(type, this.#dialect.name).flatMap((column, index) => {
       const names = [column.name, ...(column.reference ? [maskedColumn(column.reference)] : [])];
