@@ -104,6 +104,7 @@ test('each request is one write, by its identity, with its X-Request-Id', async 
     if (operations === '') continue;
     expect(writersOf(entries)).toEqual([written('ann', headers.get('x-request-id'))]);
     expect(writes(entries)).toBe(1);
+    expect(new Set(entries.map(({ at }) => String(at))).size).toBe(1);
     known.add(String(entries[0]?.['tx']));
   }
   expect(known.size).toBe(REQUESTS.filter(([, , operations]) => operations !== '').length);

@@ -28,7 +28,7 @@ export const CONTEXT_TABLE = `${ENGINE_PREFIX}context`;
  */
 export function logTables({ tableOptions, log: { position, number }, integer }: Dialect): readonly string[] {
   const columns = `source text not null, record text not null, owner text, operation text not null, at ${integer} not null, tx ${integer} not null, actor text, request text, "old" text, "new" text, unrecorded text`;
-  const context = `id integer primary key, log ${integer} not null, expired ${integer} not null, tx ${integer}, actor text, request text`;
+  const context = `id integer primary key, log ${integer} not null, expired ${integer} not null, tx ${integer}, at ${integer}, actor text, request text`;
   const index = (name: string, words: string): string =>
     `create index if not exists ${LOG_TABLE}_${name} on ${LOG_TABLE} (${words}`;
   return [

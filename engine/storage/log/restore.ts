@@ -205,18 +205,28 @@ async function relink(restoring: Restoring, restored: Restored): Promise<void> {
       type.table,
       `${JSON.stringify(reference.column)}:`,
     ])) {
-      const [before, after] = [was, is].map((text) => membersOf(String(text)).get(reference.column)?.text ?? 'null');
-      if (JSON.parse(before ?? '') !== identifier) continue;
+      const [before = new Map(), after] = [was, is].map((text) => membersOf(String(text)));
+      if (JSON.parse(before.get(reference.column)?.text ?? 'null') !== identifier) continue;
       const child = identifierIn(type, String(record));
       const back = restoring.restored.get(placeOf(type, child));
-      if (back) linkBack(restoring, back, reference, identifier);
-      else if (after === 'null') await linkAgain(restoring, type, child, reference, node);
+      if (back) linkBack(restoring, back, before, [reference.column, identifier]);
+      else if (after?.get(reference.column)?.text === 'null') await linkAgain(restoring, type, child, reference, node);
     }
 }
 
 /** A link between restored records. It gets a statement of its own, since such links may lead round in circles. */
-function linkBack({ session, circular }: Restoring, { node }: Restored, { column }: Reference, to: Identifier): void {
-  const { type, identifier, pointer } = node;
+function linkBack(
+  { session, circular }: Restoring,
+  { node }: Restored,
+  before: RawMembers,
+  [column, to]: readonly [column: string, to: Identifier],
+): void {
+  const { type, identifier, pointer, table } = node;
+  for (const [name, { text }] of before) {
+    const stamp = table.columnOf.get(name);
+    if (stamp?.field?.generated)
+      node.assigned.set(name, { value: valueIn(session, stamp, text), pointer, byOmission: false });
+  }
   if (session.isDry && session.rights.checked === undefined)
     node.assigned.set(column, { value: to, pointer, byOmission: false });
   else if (identifier !== undefined)

@@ -49,11 +49,13 @@ const log: Dialect['log'] = {
   held: 'null',
   differ: (one, other) => `${one} is not ${other}`,
   number: 'abs(random() % 2147483648)',
-  attribute: { sql: `update ${CONTEXT_TABLE} set tx = 1 + coalesce(${LAST_ENTRY}, 0), actor = ?, request = ?` },
-  unattribute: { sql: `update ${CONTEXT_TABLE} set tx = null, actor = null, request = null` },
+  attribute: {
+    sql: `update ${CONTEXT_TABLE} set tx = 1 + coalesce(${LAST_ENTRY}, 0), at = ${NOW_MS}, actor = ?, request = ?`,
+  },
+  unattribute: { sql: `update ${CONTEXT_TABLE} set tx = null, at = null, actor = null, request = null` },
   // Other programs do not number their writes: the time tells their statements apart.
   writer: {
-    columns: `${NOW_MS}, coalesce(tx, (select case when at = ${NOW_MS} and tx < 0 then tx else -1 - position end from ${LOG_TABLE} order by position desc limit 1), -1), actor, request`,
+    columns: `coalesce(at, ${NOW_MS}), coalesce(tx, (select case when at = ${NOW_MS} and tx < 0 then tx else -1 - position end from ${LOG_TABLE} order by position desc limit 1), -1), actor, request`,
     from: ` from ${CONTEXT_TABLE} where 1 = 1`,
   },
   create: (name, table, trigger) =>

@@ -1,0 +1,282 @@
+/** What `$restore` brings back, what it refuses, and for whom. */
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createToken, tokenLine } from '../../engine/access/tokens.ts';
+import { serve } from '../../engine/server/serve.ts';
+import { readSettings } from '../../engine/settings/settings.ts';
+import { type Answer, ask } from '../support/ask.ts';
+import { databaseKind, runSql } from '../support/databases.ts';
+import { createProject, type Project } from '../support/project.ts';
+import { LOG, type Row, rowsOf } from './fold.ts';
+
+const FILES = {
+  'book.yaml': `type: Book
+history: true
+open: true
+fields:
+  code: { type: string, unique: true }
+  price: { type: decimal, precision: 8, scale: 2 }
+  data: { type: any }
+  secret: { type: string, sensitive: true }
+  branch: { type: string }
+  updated_at: { type: timestamp, generated: updatedAt }
+relations:
+  author: { kind: belongsTo, type: Author, inverse: books, onDelete: setNull }
+  publisher: { kind: belongsTo, type: Publisher, required: true, onDelete: cascade }
+  pages: { kind: hasMany, type: Page, inverse: book, owned: true }
+  cover: { kind: belongsTo, type: Page, onDelete: setNull }
+  tags: { kind: manyToMany, type: Tag, inverse: books }
+`,
+  'page.yaml':
+    'type: Page\nfields: { text: { type: string } }\nrelations:\n  book: { kind: belongsTo, type: Book, inverse: pages }\n  notes: { kind: hasMany, type: Note, owned: true }\n',
+  'note.yaml': 'type: Note\nfields: { text: { type: string } }\n',
+  'author.yaml':
+    'type: Author\nhistory: true\nfields: { name: { type: string } }\nrelations: { books: { kind: hasMany, type: Book, inverse: author } }\n',
+  'publisher.yaml': 'type: Publisher\nfields: { name: { type: string } }\n',
+  'tag.yaml':
+    'type: Tag\nhistory: true\nfields: { word: { type: string } }\nrelations: { books: { kind: manyToMany, type: Book, inverse: tags } }\n',
+  'key.yaml': 'type: Key\nhistory: true\nfields: { word: { type: string, required: true, sensitive: true } }\n',
+};
+
+const ROLES = {
+  editor: `read: { '*': true }\nwrite: { '*': true }\nhistory: '*'`,
+  writer: `read: { '*': true }\nwrite: { '*': true }`,
+  reader: `read: { '*': true }\nhistory: '*'`,
+  branch: `read: { '*': true, Book: { where: { branch: { claim: branch } } } }\nwrite: { Book: { where: { branch: { claim: branch } }, only: [code, publisher] } }\nhistory: '*'`,
+  north: `read: { '*': true }\nwrite: { Book: { where: { branch: north } } }\nhistory: '*'`,
+};
+
+type Name = keyof typeof ROLES;
+const NAMES = Object.keys(ROLES) as readonly Name[];
+const tokens = Object.fromEntries(NAMES.map((name) => [name, createToken()])) as Readonly<Record<Name, string>>;
+const TOKENS = NAMES.map((name) =>
+  tokenLine({ name, role: name, claims: name === 'branch' ? { branch: 'south' } : {} }, tokens[name]),
+).join('\n');
+
+let project: Project;
+let server: Awaited<ReturnType<typeof serve>>;
+beforeAll(async () => {
+  project = await createProject(FILES);
+  const access = mkdtempSync(join(tmpdir(), 'access-'));
+  for (const [name, text] of Object.entries(ROLES))
+    writeFileSync(join(access, `${name}.yaml`), `role: ${name}\nscope: none\n${text}\n`);
+  server = await serve({
+    ...readSettings({ ...project.environment, ACCESS_DIR: access, TOKENS }),
+    shutdownTimeout: 1000,
+  });
+});
+afterAll(async () => {
+  await server.close();
+  await project.remove();
+});
+
+const as = (name: Name, title: string, body?: unknown, headers: Readonly<Record<string, string>> = {}) =>
+  ask(server.url, title, body, { authorization: `Bearer ${tokens[name]}`, prefer: 'max-affected=100', ...headers });
+const send = (title: string, body?: unknown) => as('editor', title, body);
+
+async function done(title: string, body?: unknown): Promise<Record<string, unknown> & { readonly id: number }> {
+  const { status, body: answer } = await send(title, body);
+  expect([title, status < 300 || answer]).toEqual([title, true]);
+  return answer as Record<string, unknown> & { readonly id: number };
+}
+
+const ALL = 'include=author,publisher,pages.notes,cover,tags.books';
+const read = async (path: string): Promise<unknown> => (await send(`GET ${path}?${ALL}`)).body;
+
+let number = 0;
+
+/** A book with everything, new for each test. */
+async function newBook(more: object = {}) {
+  number += 1;
+  const author = await done('POST /api/authors', { name: 'Nora' });
+  const publisher = await done('POST /api/publishers', { name: 'P' });
+  const tag = await done('POST /api/tags', { word: 'x' });
+  const pages = [{ text: 'one', notes: [{ text: 'n' }] }, { text: 'two' }];
+  const [code, links] = [`c${number}`, { author: { id: author.id }, publisher: { id: publisher.id } }];
+  const given = { code, price: '1.50', data: { a: [1.0] }, free: 'x', branch: 'north', pages, ...links };
+  const book = await done('POST /api/books', { ...given, tags: [{ id: tag.id }], ...more });
+  return { path: `/api/books/${book.id}`, id: book.id, author, publisher, tag, code };
+}
+
+const wordsOf = ({ body }: Answer): unknown => (body as { readonly type: string }).type.replace('urn:problem:', '');
+
+async function log(): Promise<readonly Row[]> {
+  return rowsOf(project.database, LOG);
+}
+
+/** Expects a refusal that leaves everything as it was. */
+async function refused(title: string, status: number, code: string, name: Name = 'editor'): Promise<Answer> {
+  const before = await log();
+  const books = (await send('GET /api/books')).body;
+  const answer = await as(name, title);
+  expect([title, answer.status, wordsOf(answer)]).toEqual([title, status, code]);
+  expect(await log()).toEqual(before);
+  expect((await send('GET /api/books')).body).toEqual(books);
+  return answer;
+}
+
+describe('brings back', () => {
+  test('a record with its parts and links, again and again, with entries of its own', async () => {
+    const { path, id } = await newBook();
+    const before = await read(path);
+    for (let round = 0; round < 2; round += 1) {
+      await done(`DELETE ${path}`);
+      const entries = (await log()).length;
+      const { status, body, headers } = await as('editor', `POST ${path}/$restore?${ALL}`);
+      expect([status, body]).toEqual([200, before]);
+      expect(await read(path)).toEqual(before);
+      const own = (await log()).slice(entries);
+      expect(own.map(({ operation }) => operation).toSorted()).toEqual(
+        ['create', 'create', 'create', 'create', 'link', 'link'].toSorted(),
+      );
+      expect(new Set(own.map(({ tx }) => String(tx))).size).toBe(1);
+      expect(new Set(own.map(({ actor, request }) => `${actor} ${request}`))).toEqual(
+        new Set([`editor ${headers.get('x-request-id')}`]),
+      );
+    }
+    expect((await done('POST /api/books', { publisher: { id: 1 } })).id).toBeGreaterThan(id);
+  });
+
+  test('a link from the record to one of its parts', async () => {
+    const { path } = await newBook();
+    const [page] = (await done(`GET ${path}`))['pages'] as { readonly id: number }[];
+    await done(`PATCH ${path}`, { cover: { id: page?.id } });
+    const before = await read(path);
+    await done(`DELETE ${path}`);
+    const dry = await as('editor', `POST ${path}/$restore?dryRun=true&include=cover`);
+    expect((dry.body as { answer: { body: { cover: unknown } } }).answer.body.cover).toMatchObject({ id: page?.id });
+    expect((await send(`POST ${path}/$restore`)).status).toBe(200);
+    expect(await read(path)).toEqual(before);
+  });
+
+  test('links to it that nobody has set since', async () => {
+    const books = [await newBook(), await newBook(), await newBook()];
+    const [one, two, three] = books.map(({ path }) => path);
+    const path = `/api/authors/${books[0]?.author.id}`;
+    for (const other of [two, three]) await done(`PATCH ${other}`, { author: { id: books[0]?.author.id } });
+    await done(`DELETE ${path}`);
+    await done(`PATCH ${two}`, { author: { id: books[1]?.author.id } });
+    await done(`PATCH ${two}`, { author: null });
+    await done(`PATCH ${three}`, { price: '9' });
+    await done(`POST ${path}/$restore`);
+    const authors = await Promise.all([one, two, three].map(async (book) => (await done(`GET ${book}`))['author']));
+    expect(authors.map((author) => author && (author as { id: number }).id)).toEqual([
+      books[0]?.author.id,
+      null,
+      books[0]?.author.id,
+    ]);
+  });
+
+  test('no links to what is gone, nor values that were not recorded', async () => {
+    const { path, author, tag } = await newBook({ secret: 's' });
+    await done(`DELETE ${path}`);
+    await done(`DELETE /api/authors/${author.id}`);
+    await done(`DELETE /api/tags/${tag.id}`);
+    expect(await done(`POST ${path}/$restore`)).toMatchObject({ author: null, tags: [], secret: null, price: '1.50' });
+  });
+
+  test('what is asked for, of several that a filter deleted', async () => {
+    const [one, two] = [await newBook(), await newBook()];
+    await done(`DELETE /api/books?_cnd[id][in]=${one.id},${two.id}`);
+    const { status, body } = await send(`POST ${two.path}/$restore?fields=code,pages.text&include=pages`);
+    expect([status, body]).toMatchObject([
+      200,
+      { id: two.id, code: two.code, pages: [{ text: 'one' }, { text: 'two' }] },
+    ]);
+    expect(body).not.toHaveProperty('price');
+    expect((await send(`GET ${one.path}`)).status).toBe(404);
+  });
+
+  test('once for a key, and nothing in a dry run', async () => {
+    const { path } = await newBook();
+    await done(`DELETE ${path}`);
+    const before = await log();
+    const { body } = await send(`POST ${path}/$restore?dryRun=true`);
+    expect(body).toMatchObject({ dryRun: true, answer: { status: 200 } });
+    expect(await log()).toEqual(before);
+    for (let round = 0; round < 2; round += 1) {
+      const { status, body: record } = await as('editor', `POST ${path}/$restore`, undefined, {
+        'idempotency-key': `key-${path}`,
+      });
+      expect([status, record]).toMatchObject([200, { price: '1.50' }]);
+    }
+  });
+
+  test('what SQL deleted, with its cascade', async () => {
+    const { path, id, author } = await newBook();
+    const before = await read(path);
+    const foreignKeys = databaseKind === 'sqlite' ? ['pragma foreign_keys = on'] : [];
+    await runSql(project.database, ...foreignKeys, `delete from books where id = ${id}`);
+    await done(`POST ${path}/$restore`);
+    expect(await read(path)).toEqual(before);
+    await runSql(project.database, ...foreignKeys, `delete from authors where id = ${author.id}`);
+    await done(`POST /api/authors/${author.id}/$restore`);
+    expect((await done(`GET ${path}`))['author']).toMatchObject({ id: author.id });
+  });
+});
+
+describe('is refused', () => {
+  test('where there is no such deletion, or the record is there', async () => {
+    const { path } = await newBook();
+    await refused('POST /api/books/987654/$restore', 404, 'record-not-found');
+    await refused(`POST ${path}/$restore`, 404, 'record-not-found');
+    await done(`DELETE ${path}`);
+    await done(`POST ${path}/$restore`);
+    await refused(`POST ${path}/$restore`, 409, 'identifier-conflict');
+    await refused('POST /api/books/x/$restore', 400, 'invalid-identifier');
+    await refused(`POST ${path}/$restore?filds=code`, 400, 'invalid-query');
+    await refused('POST /api/publishers/1/$restore', 404, 'path-not-found');
+    await refused(`PUT ${path}/$restore`, 405, 'method-not-allowed');
+  });
+
+  test('where a unique value is taken', async () => {
+    const { path, code, publisher } = await newBook();
+    await done(`DELETE ${path}`);
+    const other = await done('POST /api/books', { code, publisher: { id: publisher.id } });
+    const title = `POST ${path}/$restore`;
+    const { body } = await refused(title, 409, 'unique-conflict');
+    expect(body).toMatchObject({
+      errors: [{ pointer: '/code', message: expect.stringContaining(`Book ${other.id}`) }],
+    });
+    await refused(`${title}?dryRun=true`, 409, 'unique-conflict');
+    await done(`DELETE /api/books/${other.id}`);
+    await done(title);
+  });
+
+  test('where a record that it must link is gone, or a value that it must have was not recorded', async () => {
+    const { path, publisher } = await newBook();
+    await done(`DELETE ${path}`);
+    await done(`DELETE /api/publishers/${publisher.id}`);
+    const { body } = await refused(`POST ${path}/$restore`, 422, 'invalid-reference');
+    expect(body).toMatchObject({ errors: [{ pointer: '/publisher' }] });
+    const key = await done('POST /api/keys', { word: 'w' });
+    await done(`DELETE /api/keys/${key.id}`);
+    await refused(`POST /api/keys/${key.id}/$restore`, 422, 'invalid-reference');
+  });
+
+  test('what was erased', async () => {
+    const { path, id } = await newBook();
+    await done(`DELETE ${path}`);
+    expect(await project.run('erase', 'Book', String(id))).toMatchObject({ code: 0 });
+    await refused(`POST ${path}/$restore`, 404, 'record-not-found');
+  });
+});
+
+test('roles need the history and the right to create, and must be able to read the result', async () => {
+  const [north, south] = [await newBook(), await newBook({ branch: 'south' })];
+  for (const { path } of [north, south]) await done(`DELETE ${path}`);
+  for (const name of ['writer', 'reader'] as const)
+    await refused(`POST ${north.path}/$restore`, 403, 'forbidden', name);
+  await refused(`POST ${south.path}/$restore`, 403, 'forbidden', 'north');
+  for (const query of ['', '?dryRun=true'])
+    await refused(`POST ${north.path}/$restore${query}`, 404, 'record-not-found', 'branch');
+  for (const [name, path] of [
+    ['branch', south.path],
+    ['north', north.path],
+  ] as const) {
+    expect((await as(name, `POST ${path}/$restore?dryRun=true`)).status).toBe(200);
+    const { status, body } = await as(name, `POST ${path}/$restore`);
+    expect([status, body]).toMatchObject([200, { price: '1.50', data: { a: [1] } }]);
+  }
+});
