@@ -116,7 +116,7 @@ function clientsOfModel(model: Model, parts: ServiceParts, isServed: (model: Mod
     const own = {
       $me: meOffer(about),
       ...(isRecorded
-        ? { [CHANGES]: { mediaTypes: CHANGES_TYPES, serve: changes.serverOf({ model, rights, identity, isCurrent }) } }
+        ? { [CHANGES]: { mediaTypes: CHANGES_TYPES, serve: changes.serverOf(model, rights, isCurrent) } }
         : {}),
     };
     const client: Client = {

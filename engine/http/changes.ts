@@ -11,7 +11,7 @@ import { quote } from '../query/parameters.ts';
 import { readChanges } from '../query/resolve.ts';
 import { COPIES_OF_TEXT } from '../storage/driver.ts';
 import { createEntryReader, entryJson, type EntryReader } from '../storage/log/entries.ts';
-import { type ChangePage, cursorOf, type Feed } from '../storage/log/feed.ts';
+import { type ChangePage, cursorOf, type Feed, type Place } from '../storage/log/feed.ts';
 import type { Answer } from './answer.ts';
 import type { Exchange, ServeOperation } from './exchange.ts';
 import { linksTo } from './lists.ts';
@@ -49,15 +49,6 @@ function followed(name: string, recorded: readonly RecordType[], rights: Rights)
   throw new Problem('forbidden', `The token may not read every record of ${name}, and so not follow its changes`);
 }
 
-export interface ChangesClient {
-  readonly model: Model;
-  readonly rights: Rights;
-  /** Whose streams are counted together. */
-  readonly identity: string;
-  /** Whether the credentials of a request still give these rights, on the model that is served. */
-  readonly isCurrent: (request: IncomingMessage) => Promise<boolean>;
-}
-
 const MOST_STREAMS = 100;
 /** Milliseconds between looks at the credentials of a stream. */
 const CHECK_MS = 500;
@@ -66,80 +57,65 @@ export type Changes = ReturnType<typeof createChanges>;
 
 /** `drain` ends the streams: their clients connect again, elsewhere. */
 export function createChanges(feed: Feed) {
-  const streams = new Map<string, number>();
   let isDraining = false;
 
-  const count = (identity: string, more: number): void => {
-    const now = (streams.get(identity) ?? 0) + more;
-    if (now > 0) streams.set(identity, now);
-    else streams.delete(identity);
-  };
+  async function pageOf(query: ChangesQuery, reader: EntryReader, { target, mediaType, caller }: Exchange) {
+    const place = await feed.placeOf(query.after);
+    const { entries, next, chars } = await feed.page(place, reader, query.limit, () => caller.signal.aborted);
+    caller.take(COPIES_OF_TEXT * chars);
+    const cursor = cursorOf(next.log, next.position);
+    const lines = entries.map((entry) =>
+      entryJson(entry, cursorOf(next.log, entry.position), { keys: true, values: query.values }),
+    );
+    const search = new URLSearchParams(target.query);
+    search.set('after', cursor);
+    const links = linksTo(target.base + target.path, { next: search.toString() });
+    const body =
+      mediaType === NDJSON_TYPE
+        ? lines.map((line) => `${line}\n`).join('')
+        : `{"changes":[${lines.join(',')}],"next":${JSON.stringify(cursor)}}`;
+    return { status: 200, headers: { 'Content-Type': mediaType, Link: links }, body };
+  }
 
-  /** A client that was answered an error would not connect again (WHATWG HTML, 9.2.3): the stream just ends. */
-  async function* events(pages: AsyncGenerator<ChangePage>, identity: string, textOf: (page: ChangePage) => string) {
-    try {
-      for await (const page of pages) yield textOf(page);
-    } catch (error) {
-      if (!(error instanceof Problem)) throw error;
-    } finally {
-      count(identity, -1);
+  /** `isCurrent`: whether the credentials of a request still give these rights, on the model that is served. */
+  function serverOf(model: Model, rights: Rights, isCurrent: (request: IncomingMessage) => Promise<boolean>) {
+    const select = createSelection(model, rights);
+    let streams = 0;
+
+    async function* events(place: Place, query: ChangesQuery, reader: EntryReader, { request, caller }: Exchange) {
+      let checkedAt = performance.now();
+      const isOver = async (): Promise<boolean> => {
+        // A client that only ends its side of the connection waits for an answer, but not for a stream.
+        if (isDraining || caller.signal.aborted || request.socket.readableEnded) return true;
+        if (performance.now() - checkedAt < CHECK_MS) return false;
+        checkedAt = performance.now();
+        return !(await isCurrent(request));
+      };
+      try {
+        for await (const page of feed.follow(place, () => reader, isOver))
+          yield query.values ? wholeEvents(page) : thinEvents(page);
+      } catch (error) {
+        // A client that was answered an error would not connect again (WHATWG HTML, 9.2.3).
+        if (!(error instanceof Problem)) throw error;
+      } finally {
+        streams -= 1;
+      }
     }
-  }
 
-  async function stream(
-    client: ChangesClient,
-    { request, caller }: Exchange,
-    query: ChangesQuery,
-    reader: EntryReader,
-  ) {
-    const { identity } = client;
-    const header = request.headers['last-event-id']?.toString();
-    const place = await (header ? feed.placeOf(header, 'Last-Event-ID') : feed.placeOf(query.after));
-    if ((streams.get(identity) ?? 0) >= MOST_STREAMS)
-      throw new Problem('rate-limited', `There are ${MOST_STREAMS} streams already; close one of them`);
-    count(identity, 1);
-    let checkedAt = performance.now();
-    const isOver = async (): Promise<boolean> => {
-      // A client that only ends its side of the connection waits for an answer, but not for a stream.
-      if (isDraining || caller.signal.aborted || request.socket.readableEnded) return true;
-      if (performance.now() - checkedAt < CHECK_MS) return false;
-      checkedAt = performance.now();
-      return !(await client.isCurrent(request));
-    };
-    const pages = feed.follow(place, () => reader, isOver);
-    // Proxies neither change nor collect it.
-    const headers = {
-      'Content-Type': EVENTS_TYPE,
-      'Cache-Control': 'no-cache, no-transform',
-      'X-Accel-Buffering': 'no',
-    };
-    return { status: 200, headers, body: events(pages, identity, query.values ? wholeEvents : thinEvents) };
-  }
-
-  const serverOf = (client: ChangesClient): ServeOperation => {
-    const select = createSelection(client.model, client.rights);
-    return async (exchange): Promise<Answer> => {
-      const { target, mediaType, caller } = exchange;
+    const serve: ServeOperation = async (exchange): Promise<Answer> => {
+      const { request, target, mediaType } = exchange;
       const query = readChanges(target.query, mediaType === EVENTS_TYPE);
       const reader = select(query.types);
-      if (mediaType === EVENTS_TYPE) return stream(client, exchange, query, reader);
-      const place = await feed.placeOf(query.after);
-      const page = await feed.page(place, reader, query.limit, () => caller.signal.aborted);
-      caller.take(COPIES_OF_TEXT * page.chars);
-      const next = cursorOf(page.next.log, page.next.position);
-      const lines = page.entries.map((entry) =>
-        entryJson(entry, cursorOf(page.log, entry.position), { keys: true, values: query.values }),
-      );
-      const search = new URLSearchParams(target.query);
-      search.set('after', next);
-      const headers = {
-        'Content-Type': mediaType,
-        Link: linksTo(target.base + target.path, { next: search.toString() }),
-      };
-      if (mediaType === NDJSON_TYPE) return { status: 200, headers, body: lines.map((line) => `${line}\n`).join('') };
-      return { status: 200, headers, body: `{"changes":[${lines.join(',')}],"next":${JSON.stringify(next)}}` };
+      if (mediaType !== EVENTS_TYPE) return pageOf(query, reader, exchange);
+      const last = request.headers['last-event-id']?.toString();
+      const place = await (last ? feed.placeOf(last, 'Last-Event-ID') : feed.placeOf(query.after));
+      if (streams >= MOST_STREAMS)
+        throw new Problem('rate-limited', `There are ${MOST_STREAMS} streams already; close one of them`);
+      streams += 1;
+      return { status: 200, headers: EVENT_HEADERS, body: events(place, query, reader, exchange) };
     };
-  };
+    return serve;
+  }
 
   return {
     serverOf,
@@ -150,14 +126,21 @@ export function createChanges(feed: Feed) {
   };
 }
 
+/** Proxies neither change nor collect what comes. */
+const EVENT_HEADERS = {
+  'Content-Type': EVENTS_TYPE,
+  'Cache-Control': 'no-cache, no-transform',
+  'X-Accel-Buffering': 'no',
+};
+
 /** Made once for all streams that get the same page. An event without data moves the cursor of the client. */
 const eventsWith = (values: boolean): ((page: ChangePage) => string) =>
-  memoized(({ log, entries, next }: ChangePage) => {
+  memoized(({ entries, next }: ChangePage) => {
     const events = entries.map((entry) => {
-      const cursor = cursorOf(log, entry.position);
+      const cursor = cursorOf(next.log, entry.position);
       return `event: change\nid: ${cursor}\ndata: ${entryJson(entry, cursor, { keys: true, values })}\n\n`;
     });
-    return events.length > 0 ? events.join('') : `:\nid: ${cursorOf(log, next.position)}\n\n`;
+    return events.length > 0 ? events.join('') : `:\nid: ${cursorOf(next.log, next.position)}\n\n`;
   });
 const thinEvents = eventsWith(false);
 const wholeEvents = eventsWith(true);

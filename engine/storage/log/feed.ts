@@ -37,7 +37,6 @@ const cursorExpired = (why: string): Problem =>
   );
 
 export interface ChangePage {
-  readonly log: string;
   readonly entries: readonly Entry[];
   /** After the last entry, or the last one that the client does not see. */
   readonly next: Place;
@@ -96,40 +95,24 @@ function createHeldReport(log: Log | undefined, heldMs: number) {
   };
 }
 
-/** Asks for the end of the log again and again, for all streams at once. */
-function createWatch(readEnd: () => Promise<End>, report: (end: End) => void) {
-  const listeners = new Set<symbol>();
-  let isAsking = false;
+/** What the end of the log is next, which all streams wait for together. */
+function createNews(readEnd: () => Promise<End>, report: (end: End) => void) {
   let heard = new AbortController();
-  let news = Promise.withResolvers<End | undefined>();
-
-  async function watch(): Promise<void> {
-    isAsking = true;
-    while (listeners.size > 0) {
-      const end = await readEnd().catch(() => undefined);
-      if (end) report(end);
-      const { resolve } = news;
-      news = Promise.withResolvers();
-      heard = new AbortController();
-      resolve(end);
-      await delay(BURST_MS);
-      await delay(POLL_MS, undefined, { signal: heard.signal }).catch(() => undefined);
-    }
-    isAsking = false;
+  let coming: Promise<End | undefined> | undefined;
+  async function next(): Promise<End | undefined> {
+    await delay(BURST_MS);
+    await delay(POLL_MS, undefined, { signal: heard.signal }).catch(() => undefined);
+    heard = new AbortController();
+    const end = await readEnd().catch(() => undefined);
+    if (end) report(end);
+    coming = undefined;
+    return end;
   }
-
   return {
-    /** Asks at once. */
-    hear: (): void => heard.abort(),
     /** undefined if the database does not answer. */
-    news: (): Promise<End | undefined> => news.promise,
-    /** Returns a function that listens no more. */
-    listen: (): (() => void) => {
-      const listener = Symbol('listener');
-      listeners.add(listener);
-      if (!isAsking) void watch();
-      return () => void listeners.delete(listener);
-    },
+    news: (): Promise<End | undefined> => (coming ??= next()),
+    /** Ends the pause, or the next one. */
+    hear: (): void => heard.abort(),
   };
 }
 
@@ -167,13 +150,13 @@ function createPages({ dialect: { oneOf }, all }: FeedDriver) {
     const isCut = chars > PAGE_CHARS || found.length === limit;
     const next = isCut ? Number(found.at(-1)?.[0]) : upTo;
     const entries = found.flatMap((row) => reader.entryOf(row) ?? []);
-    return { log, entries, next: { log, position: next }, isLast: next >= end.readable, chars };
+    return { entries, next: { log, position: next }, isLast: next >= end.readable, chars };
   };
 }
 
 export function createFeed(driver: FeedDriver, log?: Log, heldMs = HELD_MS) {
   const readEnd = createEndReader(driver);
-  const watch = createWatch(readEnd, createHeldReport(log, heldMs));
+  const { news, hear } = createNews(readEnd, createHeldReport(log, heldMs));
   const read = createPages(driver);
   const closing = new AbortController();
 
@@ -200,21 +183,15 @@ export function createFeed(driver: FeedDriver, log?: Log, heldMs = HELD_MS) {
     let place = from;
     let end = await readEnd();
     let toldAt = -Infinity;
-    const leave = watch.listen();
-    try {
-      while (!closing.signal.aborted && !(await isOver())) {
-        const news = watch.news();
-        const page = await readTogether(place, end, reader()).catch(laterIfBusy);
-        place = page?.next ?? place;
-        if (page && (page.entries.length > 0 || performance.now() - toldAt > TOLD_MS)) {
-          toldAt = performance.now();
-          yield page;
-        }
-        if (page === undefined || page.isLast) end = (await news) ?? end;
-        else if (page.entries.length === 0) await nextTurn();
+    while (!closing.signal.aborted && !(await isOver())) {
+      const page = await readTogether(place, end, reader()).catch(laterIfBusy);
+      place = page?.next ?? place;
+      if (page && (page.entries.length > 0 || performance.now() - toldAt > TOLD_MS)) {
+        toldAt = performance.now();
+        yield page;
       }
-    } finally {
-      leave();
+      if (page === undefined || page.isLast) end = (await news()) ?? end;
+      else if (page.entries.length === 0) await nextTurn();
     }
   }
 
@@ -241,11 +218,11 @@ export function createFeed(driver: FeedDriver, log?: Log, heldMs = HELD_MS) {
     },
     follow,
     /** Looks for news at once, and whether streams are over. */
-    hear: watch.hear,
+    hear,
     forget: createForgetting(driver),
     close: (): void => {
       closing.abort();
-      watch.hear();
+      hear();
     },
   };
 }
