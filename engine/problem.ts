@@ -1,5 +1,6 @@
-/** Errors for clients (RFC 9457) with the catalogue of their codes, and errors for operators. */
+/** Errors for clients (RFC 9457), whose catalogue is `problems.json`, and errors for operators. */
 import { MAX_ECHO, shortened } from './names.ts';
+import kinds from './problems.json';
 
 interface ProblemKind {
   readonly status: number;
@@ -8,54 +9,9 @@ interface ProblemKind {
   readonly retryAfter?: number | undefined;
 }
 
-export const problemKinds = {
-  'bad-request': { status: 400, title: 'This is not a valid HTTP request' },
-  'invalid-query': { status: 400, title: 'The query string is not valid' },
-  'invalid-header': { status: 400, title: 'A request header is not valid' },
-  'invalid-identifier': { status: 400, title: 'The identifier in the path is not valid' },
-  'invalid-json': { status: 400, title: 'The body is not valid JSON' },
-  'invalid-csv': { status: 400, title: 'The body is not valid CSV' },
-  'too-many-related': { status: 400, title: 'Too many related records' },
-  'too-many-groups': { status: 400, title: 'The summary has too many groups' },
-  unauthorized: { status: 401, title: 'The request needs a token' },
-  forbidden: { status: 403, title: 'You may not do this' },
-  'origin-not-allowed': { status: 403, title: 'Pages of this origin may not use the service' },
-  'path-not-found': { status: 404, title: 'No such path' },
-  'record-not-found': { status: 404, title: 'No such record' },
-  'method-not-allowed': { status: 405, title: 'The path does not support this method' },
-  'not-acceptable': { status: 406, title: 'None of the accepted media types can be served' },
-  'request-timeout': { status: 408, title: 'The request took too long to arrive' },
-  'unique-conflict': { status: 409, title: 'Another record already has this value' },
-  'identifier-conflict': { status: 409, title: 'The identifier is already taken' },
-  'link-conflict': { status: 409, title: 'A related record can only be linked here, not changed' },
-  'restrict-conflict': { status: 409, title: 'Other records refer to this one' },
-  'too-many-affected': { status: 409, title: 'The request would affect more records than it allows' },
-  'cursor-expired': { status: 410, title: 'The cursor can no longer be followed' },
-  'precondition-failed': { status: 412, title: 'The record is not what the request expects' },
-  'content-too-large': { status: 413, title: 'The body, or what it asks for, is too large' },
-  'batch-too-large': { status: 413, title: 'The batch has too many records' },
-  'uri-too-long': { status: 414, title: 'The URL is too long' },
-  'unsupported-media-type': { status: 415, title: 'The media type of the body is not supported' },
-  'misdirected-request': { status: 421, title: 'The request is for another host' },
-  'invalid-body': { status: 422, title: 'The body does not match the record type' },
-  'invalid-reference': { status: 422, title: 'A related record in the body cannot be used' },
-  'too-many-rows': { status: 422, title: 'The write would touch too many rows' },
-  'refused-by-database': { status: 422, title: 'A rule of the database refuses this' },
-  'idempotency-conflict': { status: 422, title: 'The idempotency key was used for another request' },
-  'precondition-required': { status: 428, title: 'The request needs If-Match' },
-  'rate-limited': { status: 429, title: 'Too many requests' },
-  'headers-too-large': { status: 431, title: 'The headers are too large' },
-  'internal-error': { status: 500, title: 'The service failed' },
-  'missing-privilege': { status: 503, title: 'The service lacks a privilege in the database' },
-  'statement-timeout': { status: 503, title: 'The database took too long', retryAfter: 10 },
-  'storage-busy': { status: 503, title: 'The database is busy', retryAfter: 1 },
-  overloaded: { status: 503, title: 'The service is overloaded', retryAfter: 1 },
-  'outcome-unknown': { status: 504, title: 'The write may have been done' },
-  'http-version-not-supported': { status: 505, title: 'This version of HTTP is not supported' },
-  'storage-full': { status: 507, title: 'The disk is full' },
-} as const satisfies Record<string, ProblemKind>;
+export type ProblemCode = keyof typeof kinds;
 
-export type ProblemCode = keyof typeof problemKinds;
+export const problemKinds: Readonly<Record<ProblemCode, ProblemKind>> = kinds;
 
 type FaultPlace =
   | { readonly pointer: string }
@@ -115,7 +71,7 @@ export class Problem extends Error {
     { errors = [], headers = {}, retryAfter, cause, rules = [] }: Extras = {},
   ) {
     super(detail, { cause });
-    const kind: ProblemKind = problemKinds[code];
+    const kind = problemKinds[code];
     this.code = code;
     this.status = kind.status;
     this.retryAfter = retryAfter ?? kind.retryAfter;
