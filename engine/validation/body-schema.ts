@@ -48,8 +48,9 @@ const hint = ({ target: { name, identifier }, toMany, required }: Relation): str
 const WRITING: BodyWriting = {
   identifier: ({ identifier }, largest) => {
     const { allOf, ...schema } = identifier.kind.schema(identifier, largest);
-    const isOptional = largest === MAX_GIVEN_IDENTIFIER && identifier.by === 'service';
-    const expected = `an identifier: ${expectedOf(identifier, isOptional ? largest : undefined)}${isOptional ? ', or left out' : ''}`;
+    const isChosen = largest === MAX_GIVEN_IDENTIFIER;
+    const orNone = isChosen && identifier.by === 'service' ? ', or left out' : '';
+    const expected = `an identifier: ${expectedOf(identifier, isChosen ? largest : undefined)}${orNone}`;
     const all = Array.isArray(allOf) ? allOf.map((one: JsonObject) => ({ ...one, [EXPECTED]: expected })) : undefined;
     return { ...lengthFirst({ ...schema, [EXPECTED]: expected }), ...(all ? { allOf: all } : {}) };
   },

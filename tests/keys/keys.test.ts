@@ -78,6 +78,15 @@ describe('what no identifier is', () => {
     expect(await say(title, body)).toMatchObject({ status: 422, body: { errors: [{ pointer }] } });
   });
 
+  test.each<[string, unknown, string]>([
+    ['POST /api/currencies', { code: 'USD' }, 'Currency USD already exists; choose another identifier'],
+    ['POST /api/numbers', { no: 2 ** 52 + 2 }, '"no" must be an identifier: an integer from 1 to 4503599627370496'],
+    ['POST /api/numbers', { no: 0 }, '"no" must be an identifier: an integer from 1 to 4503599627370496'],
+    ['PATCH /api/numbers', [{ no: 0 }], '"no" must be an identifier: an integer from 1 to 2^53-1'],
+  ])('%s %j is told what is possible', async (title, body, message) => {
+    expect(await say(title, body)).toMatchObject({ body: { errors: [{ message }] } });
+  });
+
   test('another one than that of the path', async () => {
     const refused = { status: 422, body: { errors: [{ pointer: '/code', code: 'read-only' }] } };
     expect(await say('PUT /api/currencies/USD', { code: 'EUR' })).toMatchObject(refused);

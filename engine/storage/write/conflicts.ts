@@ -31,7 +31,8 @@ async function takenIdentifiers({ created, cascaded, writer, rights }: WriteSess
     const { type, identifier, pointer, table } = node;
     if (identifier === undefined || cascaded.get(type.table)?.has(identifier)) continue;
     if (!(await writer.get(table.load, [identifier]))) continue;
-    const message = `${type.name} ${identifier} already exists; choose another identifier, or leave it out`;
+    const other = type.identifier.by === 'service' ? ', or leave it out' : '';
+    const message = `${type.name} ${identifier} already exists; choose another identifier${other}`;
     const at = `${pointer}/${escapeStep(type.identifier.name)}`;
     faults.push({ pointer: at, code: 'taken', message, ...recordNames(rights, type, [identifier]) });
     if (faults.length === MAX_ERRORS) break;
