@@ -3,13 +3,13 @@ import { type Finding, finding, quoted } from '../descriptor/report.ts';
 import type { YamlPath } from '../descriptor/source.ts';
 import type { Diagnostic, DiagnosticCode } from '../diagnostic.ts';
 import { isObject, type JsonValue } from '../json/json.ts';
-import { type Model, ownedTypes, type RecordType } from '../model/model.ts';
+import { type Model, ownedTypes, ownersOf, type RecordType } from '../model/model.ts';
 import { type Action, ACTIONS } from '../model/rights.ts';
 import { didYouMean } from '../names.ts';
 import type { TypeValidators } from '../validation/compile.ts';
 import { claimOf, conditionFaults, isNow } from './conditions.ts';
 import { diagnosed, loadRoles, placeOf, type Role, type RoleFile, SECTIONS, type Words } from './roles.ts';
-import { createBinder, membersOf, ownersOf, ruleOf, wholeOfData } from './rules.ts';
+import { createBinder, membersOf, ruleOf, wholeOfData } from './rules.ts';
 
 interface Checked extends ReturnType<typeof loadRoles> {
   readonly model: Model;

@@ -1,13 +1,14 @@
 /** Resolves the entries of a role against the Model, and binds them to an identity's claims, which gives its rights. */
 import { createHash } from 'node:crypto';
 import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
-import { createCache, memoized } from '../memo.ts';
+import { createCache } from '../memo.ts';
 import { type Filter, prefixed } from '../model/filters.ts';
-import { type Model, owningReferences, type RecordType, type Relation } from '../model/model.ts';
+import { type Model, ownersOf, type RecordType, type Relation } from '../model/model.ts';
 import {
   type Action,
   ACTIONS,
   type Entry,
+  has,
   isWhole,
   type Rights,
   type TypeRights,
@@ -92,27 +93,6 @@ function equalitiesIn(scope: JsonObject | undefined, { fields, relations }: Reco
     }),
   );
 }
-
-interface OwnerLink {
-  /** From the part to its owner, whether or not the part declares it. */
-  readonly relation: Relation;
-  /** From the owner to its parts. */
-  readonly parts: Relation;
-  readonly column: string;
-  readonly isRequired: boolean;
-}
-
-export const ownersOf = memoized((part: RecordType): readonly OwnerLink[] =>
-  owningReferences(part).flatMap((reference) =>
-    [...reference.target.relations.values()].flatMap((parts) => {
-      if (parts.link.at !== 'target' || parts.link.reference !== reference) return [];
-      const { column, required: isRequired } = reference;
-      const undeclared = { name: `$${column}`, source: part, target: reference.target, toMany: false } as const;
-      const relation = reference.relation ?? { ...parts, ...undeclared, link: { at: 'source', reference } };
-      return [{ relation, parts, column, isRequired }];
-    }),
-  ),
-);
 
 const hasNull = ({ target, ...relation }: Relation, value: boolean): Filter => {
   const path = { name: `${relation.name}.${target.identifier.name}`, type: target, field: undefined };
@@ -219,13 +199,11 @@ function writeEntry(
 /** A part that the role does not name is written where its owner is. */
 function partEntry(binding: RoleBinding, type: RecordType, below: readonly RecordType[]): Entry | undefined {
   if (below.includes(type)) return undefined;
-  const owners = ownersOf(type).map(({ parts, column }) => {
-    return { type: parts.source, column, parts: parts.name };
-  });
-  const entries = owners.flatMap((owner) =>
+  const owners = ownersOf(type);
+  const entries = owners.flatMap(({ parts }) =>
     (['create', 'update'] as const).map((action) => {
-      const entry = writeEntry(binding, owner.type, action, [...below, type]);
-      return entry && (entry.members?.has(owner.parts) ?? true) ? entry : undefined;
+      const entry = writeEntry(binding, parts.source, action, [...below, type]);
+      return has(entry, parts.source, parts.name) ? entry : undefined;
     }),
   );
   if (entries.every((entry) => entry === undefined)) return undefined;

@@ -6,10 +6,10 @@ import { createServer } from 'node:http';
 import { stringify } from 'yaml';
 import { bindConditions, type Claims, MissingClaim } from '../access/conditions.ts';
 import { placeOf, type Role, type Written } from '../access/roles.ts';
-import { ownersOf, type Rule, ruleOf } from '../access/rules.ts';
+import { type Rule, ruleOf } from '../access/rules.ts';
 import { startEngine } from '../engine.ts';
 import type { JsonObject } from '../json/json.ts';
-import type { Model, RecordType } from '../model/model.ts';
+import { type Model, ownersOf, type RecordType } from '../model/model.ts';
 import { type Action, ACTIONS, ALL_RIGHTS, withOwned } from '../model/rights.ts';
 import { StartError } from '../problem.ts';
 import { print } from '../process.ts';
@@ -69,12 +69,6 @@ function summaryOf({ where, to, set }: Rule, written: Written['value'] = true): 
 /** In one line. */
 const yamlOf = (value: unknown): string => stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trim();
 
-interface Asked {
-  readonly method: string;
-  readonly path: string;
-  readonly body: string | undefined;
-}
-
 const explain = command(
   USAGE,
   { role: STRING, claim: STRINGS, body: STRING },
@@ -83,7 +77,7 @@ const explain = command(
     if (name === undefined) throw new StartError(`--role says whose request it is\n${USAGE}`);
     const role = roleNamed(readAccess(settings).roles, name);
     const body = file === undefined ? undefined : readFileSync(file, 'utf8');
-    print(await explained(role, claimsIn(claim), { method: method.toUpperCase(), path, body }, settings));
+    print(await explained(role, claimsIn(claim), method.toUpperCase(), path, body, settings));
     return 0;
   },
 );
@@ -98,18 +92,25 @@ const ACTIONS_OF: Readonly<Record<string, readonly Action[]>> = {
 };
 
 /** Sends the request to a service of its own, as a dry run. */
-async function explained(role: Role, claims: Claims, { method, ...sent }: Asked, settings: Settings) {
+async function explained(
+  role: Role,
+  claims: Claims,
+  method: string,
+  path: string,
+  given: string | undefined,
+  settings: Settings,
+) {
   const identify = () => ({ name: 'explain', role: role.name, claims });
   const engine = await startEngine({ ...settings, migrate: false, logLevel: 'silent', rateLimit: Infinity, identify });
   const server = createServer((request: IncomingMessage, response) => engine.handler(request, response));
   try {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const url = new URL(sent.path, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    const url = new URL(path, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
     if (method !== 'GET' && method !== 'HEAD') url.searchParams.set('dryRun', 'true');
-    const body = sent.body ?? (method === 'PATCH' || method === 'PUT' ? '{}' : null);
+    const body = given ?? (method === 'PATCH' || method === 'PUT' ? '{}' : null);
     const headers = { 'content-type': 'application/json', prefer: 'max-affected=10000' };
     const answer = await fetch(url, { method, headers, body });
-    const lines = [`${answer.status} ${method} ${sent.path}`];
+    const lines = [`${answer.status} ${method} ${path}`];
     if (answer.status >= 400) lines.push(...reasonsIn(await answer.text()));
     const { model } = engine;
     const [, segment = '', identifier = ''] = /^\/api\/([^/?]+)(?:\/([^/?$][^/?]*))?/.exec(url.pathname) ?? [];

@@ -212,6 +212,28 @@ export const owningReferences = ({ table, references }: RecordType): readonly Re
     ),
   );
 
+/** Links records of a type to the records that own them. */
+export interface OwnerLink {
+  /** From the part to its owner, whether or not the part declares it. */
+  readonly relation: Relation;
+  /** From the owner to its parts. */
+  readonly parts: Relation;
+  readonly column: string;
+  readonly isRequired: boolean;
+}
+
+export const ownersOf = memoized((part: RecordType): readonly OwnerLink[] =>
+  owningReferences(part).flatMap((reference) =>
+    [...reference.target.relations.values()].flatMap((parts) => {
+      if (parts.link.at !== 'target' || parts.link.reference !== reference) return [];
+      const { column, required: isRequired } = reference;
+      const undeclared = { name: `$${column}`, source: part, target: reference.target, toMany: false } as const;
+      const relation = reference.relation ?? { ...parts, ...undeclared, link: { at: 'source', reference } };
+      return [{ relation, parts, column, isRequired }];
+    }),
+  ),
+);
+
 /** How people see the type first; requests do not. */
 export interface Presents {
   /** With several fields: `{last_name}, {first_name}`. */

@@ -6,12 +6,14 @@ import type { Filter } from './filters.ts';
 import {
   type Field,
   type Model,
+  type OwnerLink,
   owningReferences,
   type RecordType,
   type Reference,
   type Relation,
   uniqueIndexes,
   type UniqueMembers,
+  wholeOf,
 } from './model.ts';
 import { revised } from './resolve.ts';
 
@@ -28,14 +30,6 @@ export interface Granted {
 export const ACTIONS = ['read', 'create', 'update', 'delete'] as const;
 export type Action = (typeof ACTIONS)[number];
 
-/** A link from parts to the records that own them. */
-export interface Owner {
-  readonly type: RecordType;
-  readonly column: string;
-  /** The name of the relation to the parts. */
-  readonly parts: string;
-}
-
 /** An entry of a role, its conditions bound to the claims of one identity. */
 export interface Entry {
   /** Records must meet all of these. undefined: a claim is missing, so that the entry allows nothing. */
@@ -50,7 +44,7 @@ export interface Entry {
   /** Values that the client does not choose, as in bodies. */
   readonly set: JsonObject;
   /** Of a part that the role does not name: it is written where its owner may be updated, or is created. */
-  readonly owners?: readonly Owner[] | undefined;
+  readonly owners?: readonly OwnerLink[] | undefined;
   /** File and line of the rule, for the log. */
   readonly at: string;
 }
@@ -109,8 +103,12 @@ export const can = (rights: Rights, type: RecordType, operation: Operation): boo
   entryOf(rights, type.name, actionOf(operation)) !== undefined &&
   (operation !== 'create' || !requiresHidden(rights, type));
 
-const isAmong = (entry: Entry | undefined, name: string): boolean =>
-  entry !== undefined && (entry.members?.has(name) ?? true);
+/** Whether an entry has a field or relation, or an open key. */
+export function has(entry: Entry | undefined, type: RecordType, name: string): boolean {
+  const { fields, relations } = wholeOf(type);
+  const isMember = fields.has(name) || relations.has(name);
+  return entry !== undefined && (isMember ? (entry.members?.has(name) ?? true) : entry.openKeys);
+}
 
 /** Whether the client reads every record of the type, so that answers may name records that it did not ask for. */
 export const namesRecords = (rights: Rights, { name }: RecordType): boolean =>
@@ -139,9 +137,9 @@ export const isWhole = (entry: Entry | undefined): boolean =>
   entry.owners === undefined &&
   Object.keys(entry.set).length === 0;
 
-/** Whether the client sees this field or relation of the type, or may send it. */
-export const shows = (rights: Rights, { name: type }: RecordType, name: string): boolean =>
-  isAmong(entryOf(rights, type, 'read'), name);
+/** Whether the client sees this field, relation or open key of the type. */
+export const shows = (rights: Rights, type: RecordType, name: string): boolean =>
+  has(entryOf(rights, type.name, 'read'), type, name);
 
 /** Whether the client sees the link, which belongs to the relation of this type, else to that of the other. */
 export function showsLink(rights: Rights, type: RecordType, reference: Reference): boolean {
@@ -151,8 +149,8 @@ export function showsLink(rights: Rights, type: RecordType, reference: Reference
   return other !== undefined && shows(rights, target, other.name);
 }
 
-export const takes = (rights: Rights, { name: type }: RecordType, action: 'create' | 'update', name: string): boolean =>
-  isAmong(entryOf(rights, type, action), name);
+export const takes = (rights: Rights, type: RecordType, action: 'create' | 'update', name: string): boolean =>
+  has(entryOf(rights, type.name, action), type, name);
 
 const takesSome = (rights: Rights, type: RecordType, name: string): boolean =>
   takes(rights, type, 'create', name) || takes(rights, type, 'update', name);
@@ -191,7 +189,8 @@ export function relationsFor(rights: Rights, { relations }: RecordType): Readonl
 const seesMember = (rights: Rights, type: RecordType, member: Field | Relation): boolean =>
   'link' in member ? canFollow(rights, member) : shows(rights, type, member.name);
 
-const isKnown = (rights: Rights, type: RecordType, name: string): boolean => {
+/** Whether bodies of the client may have the field, relation or open key. */
+export const isKnown = (rights: Rights, type: RecordType, name: string): boolean => {
   const { readOnly = false, generated } = type.fields.get(name) ?? {};
   return shows(rights, type, name) || (!readOnly && generated === undefined && takesSome(rights, type, name));
 };
@@ -205,9 +204,6 @@ export function knownMembers(rights: Rights, type: RecordType): Pick<RecordType,
   );
   return { fields: new Map(fields), relations: new Map(relations) };
 }
-
-export const takesOpenKeys = (rights: Rights, { name }: RecordType): boolean =>
-  (['read', 'create', 'update'] as const).some((action) => entryOf(rights, name, action)?.openKeys === true);
 
 /** Unique indexes whose values the client sees, or its role sets. */
 export function namedUniques(type: RecordType, rights = ALL_RIGHTS): readonly UniqueMembers[] {

@@ -15,10 +15,10 @@ import {
   canSet,
   entryOf,
   hiddenRequirement,
+  isKnown,
   knownMembers,
   requiresHidden,
   type Rights,
-  takesOpenKeys,
 } from '../model/rights.ts';
 import { didYouMean } from '../names.ts';
 import { type Fault, faultyRequest } from '../problem.ts';
@@ -93,7 +93,7 @@ function visiblePart(
   const isFree = (key: string): boolean =>
     !type.fields.has(key) &&
     !type.relations.has(key) &&
-    (!type.open || key === type.identifier.name || takesOpenKeys(found.rights, type));
+    (!type.open || key === type.identifier.name || isKnown(found.rights, type, key));
   const members = Object.entries(body).flatMap(([key, value]): readonly (readonly [string, JsonValue])[] => {
     if (value === undefined) return [];
     const at = `${pointer}/${escapeStep(key)}`;

@@ -7,8 +7,8 @@ import { inDocumentOrder } from '../../json/fault-order.ts';
 import { escapeStep, isObject } from '../../json/json.ts';
 import type { Filter } from '../../model/filters.ts';
 import type { Identifier } from '../../model/identifier.ts';
-import { documentOf, identifierIn, owningReferences, type RecordType } from '../../model/model.ts';
-import { type Action, type Entry, entryOf, type Owner, takes } from '../../model/rights.ts';
+import { documentOf, identifierIn, type OwnerLink, owningReferences, type RecordType } from '../../model/model.ts';
+import { type Action, entryOf, has, shows, takes } from '../../model/rights.ts';
 import { type Fault, faultyRequest } from '../../problem.ts';
 import { encode } from '../columns.ts';
 import {
@@ -72,7 +72,7 @@ export function isSent(
   const { rights, readOnlyToo } = session;
   if (rights.checked === undefined || readOnlyToo || !writable || node.isLost) return true;
   const isSeen = isSeenIn(session, node, name);
-  if (has(entryFor(session, node.type, actionOn(node)), node.type, name)) {
+  if (takes(rights, node.type, actionOn(node), name)) {
     if (!isSeen) node.isUnseen = true;
     return true;
   }
@@ -80,14 +80,9 @@ export function isSent(
   return false;
 }
 
-/** Whether an entry has a field or relation, or an open key. */
-const has = (entry: Entry | undefined, { fields, relations }: RecordType, name: string): boolean =>
-  entry !== undefined &&
-  (fields.has(name) || relations.has(name) ? (entry.members?.has(name) ?? true) : entry.openKeys);
-
 /** Whether the role sees the value, so that it may be compared with what is stored. */
 export const isSeenIn = ({ rights }: WriteSession, { type, stored }: Node, name: string): boolean =>
-  rights.checked === undefined || !stored || has(entryOf(rights, type.name, 'read'), type, name);
+  rights.checked === undefined || !stored || shows(rights, type, name);
 
 function forbid({ forbidden }: WriteSession, pointer: string, message: string, at = ''): void {
   forbidden.push({ fault: { pointer, code: 'forbidden', message }, at });
@@ -225,12 +220,17 @@ async function unmetOf<R extends Identifier | Node>(
 }
 
 /** The owners of parts that the role does not name: to write the part is to update each of them. */
-async function ownersOf(session: WriteSession, part: Touched, owners: readonly Owner[]): Promise<readonly Touched[]> {
+async function ownersOf(
+  session: WriteSession,
+  part: Touched,
+  owners: readonly OwnerLink[],
+): Promise<readonly Touched[]> {
   const { rights, writer, tables } = session;
   const { type, records, pointer } = part;
   const found: Touched[] = [];
   const owned = new Set<SqlValue | Node>();
-  for (const { type: owner, column, parts } of owners) {
+  for (const { parts, column } of owners) {
+    const { source: owner, name: member } = parts;
     const unread = records.filter((record) => !isNode(record));
     const rows = await writer.all(tables.of(type).linksIn(column).rows, [JSON.stringify(unread)]);
     const stored = rows.map(([record = null, link = null]) => ({ record, link, at: pointer }));
@@ -243,10 +243,10 @@ async function ownersOf(session: WriteSession, part: Touched, owners: readonly O
       owned.add(record);
       const identifier = isNode(link) ? idOf(link) : (link as Identifier);
       if (!isNode(identifier))
-        found.push({ type: owner, action: 'update', records: [identifier], pointer: at, member: parts });
+        found.push({ type: owner, action: 'update', records: [identifier], pointer: at, member });
       // A link to a record that is not there is refused later.
-      else if (!identifier.isLost && !takes(rights, owner, 'create', parts))
-        forbid(session, at, `You may not create a record of ${owner.name} with "${parts}"`);
+      else if (!identifier.isLost && !takes(rights, owner, 'create', member))
+        forbid(session, at, `You may not create a record of ${owner.name} with "${member}"`);
     }
   }
   // What their conditions say must hold until the write ends.
