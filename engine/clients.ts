@@ -5,7 +5,7 @@ import type { Role, Roles } from './access/roles.ts';
 import { createBinder, type OnMissing } from './access/rules.ts';
 import { dialectRoutes } from './http/dialects/dialect.ts';
 import type { Service } from './http/exchange.ts';
-import { CHANGES, CHANGES_TYPES, type Changes } from './http/changes.ts';
+import { CHANGES, type Changes } from './http/changes.ts';
 import { API_ROOT, BINDINGS, createRoutes, meOffer, type RoutesByRoot } from './http/routes.ts';
 import { createCache, memoized } from './memo.ts';
 import type { Model, RecordType } from './model/model.ts';
@@ -80,7 +80,6 @@ function clientsOfModel(model: Model, parts: ServiceParts, isServed: (model: Mod
   const models = createCache<Model>(MOST_KEPT);
   const queriesOf = createQueryResolver(settings);
   const types = new Map([...model.types.values()].map((type) => [type.path, type]));
-  const isRecorded = [...types.values()].some(({ history }) => history);
   const clientWith = (
     rights: Rights,
     tokenName: string | null,
@@ -113,12 +112,7 @@ function clientsOfModel(model: Model, parts: ServiceParts, isServed: (model: Mod
     };
     const isCurrent = async (request: IncomingMessage): Promise<boolean> =>
       isServed(model) && (access === undefined || hasStill(request, access, client));
-    const own = {
-      $me: meOffer(about),
-      ...(isRecorded
-        ? { [CHANGES]: { mediaTypes: CHANGES_TYPES, serve: changes.serverOf(model, rights, isCurrent) } }
-        : {}),
-    };
+    const own = { $me: meOffer(about), [CHANGES]: changes.offerOf(model, rights, isCurrent) };
     const client: Client = {
       rights,
       tokenName,

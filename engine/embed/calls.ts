@@ -118,10 +118,10 @@ export async function* follow(
   signal?.addEventListener('abort', feed.hear, { signal: stop.signal });
   try {
     const isOver = (): boolean => signal?.aborted === true;
-    for await (const { entries, next } of feed.follow(place, reader, isOver))
+    for await (const { entries, log } of feed.follow(place, reader, isOver))
       for (const entry of entries) {
         signal?.throwIfAborted();
-        yield JSON.parse(entryJson(entry, cursorOf(next.log, entry.position), { keys: true, values })) as Change;
+        yield JSON.parse(entryJson(entry, cursorOf(log, entry.position), { keys: true, values })) as Change;
       }
     signal?.throwIfAborted();
   } finally {

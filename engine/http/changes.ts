@@ -9,35 +9,32 @@ import { faultyRequest, Problem } from '../problem.ts';
 import type { ChangesQuery } from '../query/list-query.ts';
 import { quote } from '../query/parameters.ts';
 import { readChanges } from '../query/resolve.ts';
-import { COPIES_OF_TEXT } from '../storage/driver.ts';
 import { createEntryReader, entryJson, type EntryReader } from '../storage/log/entries.ts';
 import { type ChangePage, cursorOf, type Feed, type Place } from '../storage/log/feed.ts';
 import type { Answer } from './answer.ts';
 import type { Exchange, ServeOperation } from './exchange.ts';
 import { linksTo } from './lists.ts';
+import type { OwnOffer } from './routes.ts';
 
 export const CHANGES = '$changes';
-export const CHANGES_TYPES = [JSON_TYPE, NDJSON_TYPE, EVENTS_TYPE];
+const MEDIA_TYPES = [JSON_TYPE, NDJSON_TYPE, EVENTS_TYPE];
 
 /** The entries that a client may follow: of these types, or of all that it may. Throws Problems. */
-export function createSelection(model: Model, rights: Rights): (names?: readonly string[]) => EntryReader {
-  const recorded = [...model.types.values()].filter((type) => type.history && knows(rights, type.name));
+export function createSelection({ types }: Model, rights: Rights): (names?: readonly string[]) => EntryReader {
+  const recorded = [...types.values()].filter((type) => type.history && knows(rights, type.name));
   const readers = createCache<EntryReader>(MOST_READERS);
   return (names) => {
     if (!recorded.some((type) => hasHistory(rights, type)))
       throw new Problem('forbidden', 'The token does not allow the history of any type');
-    const types = names
-      ? names.map((name) => followed(name, recorded, rights))
-      : recorded.filter((type) => hasWholeHistory(rights, type));
-    return readers(names === undefined ? '' : types.map(({ name }) => name).join(), () =>
-      createEntryReader(types, rights),
-    );
+    for (const name of names ?? []) requireFollowed(name, recorded, rights);
+    const isAsked = (type: RecordType): boolean => names?.includes(type.name) ?? hasWholeHistory(rights, type);
+    return readers(String(names), () => createEntryReader(recorded.filter(isAsked), rights));
   };
 }
 
 const MOST_READERS = 100;
 
-function followed(name: string, recorded: readonly RecordType[], rights: Rights): RecordType {
+function requireFollowed(name: string, recorded: readonly RecordType[], rights: Rights): void {
   const type = recorded.find((one) => one.name === name);
   if (type === undefined) {
     const known = recorded.map((one) => one.name);
@@ -45,8 +42,8 @@ function followed(name: string, recorded: readonly RecordType[], rights: Rights)
     throw faultyRequest('invalid-query', [{ parameter: 'type', code: 'unknown-type', message }]);
   }
   if (!hasHistory(rights, type)) throw new Problem('forbidden', `The token does not allow the history of ${name}`);
-  if (hasWholeHistory(rights, type)) return type;
-  throw new Problem('forbidden', `The token may not read every record of ${name}, and so not follow its changes`);
+  if (!hasWholeHistory(rights, type))
+    throw new Problem('forbidden', `The token may not read every record of ${name}, and so not follow its changes`);
 }
 
 const MOST_STREAMS = 100;
@@ -61,12 +58,10 @@ export function createChanges(feed: Feed) {
 
   async function pageOf(query: ChangesQuery, reader: EntryReader, { target, mediaType, caller }: Exchange) {
     const place = await feed.placeOf(query.after);
-    const { entries, next, chars } = await feed.page(place, reader, query.limit, () => caller.signal.aborted);
-    caller.take(COPIES_OF_TEXT * chars);
-    const cursor = cursorOf(next.log, next.position);
-    const lines = entries.map((entry) =>
-      entryJson(entry, cursorOf(next.log, entry.position), { keys: true, values: query.values }),
-    );
+    const { entries, log, position } = await feed.page(place, reader, query.limit, caller);
+    const cursor = cursorOf(log, position);
+    const shown = { keys: true, values: query.values } as const;
+    const lines = entries.map((entry) => entryJson(entry, cursorOf(log, entry.position), shown));
     const search = new URLSearchParams(target.query);
     search.set('after', cursor);
     const links = linksTo(target.base + target.path, { next: search.toString() });
@@ -78,7 +73,12 @@ export function createChanges(feed: Feed) {
   }
 
   /** `isCurrent`: whether the credentials of a request still give these rights, on the model that is served. */
-  function serverOf(model: Model, rights: Rights, isCurrent: (request: IncomingMessage) => Promise<boolean>) {
+  function offerOf(
+    model: Model,
+    rights: Rights,
+    isCurrent: (request: IncomingMessage) => Promise<boolean>,
+  ): OwnOffer | undefined {
+    if (![...model.types.values()].some(({ history }) => history)) return undefined;
     const select = createSelection(model, rights);
     let streams = 0;
 
@@ -114,11 +114,11 @@ export function createChanges(feed: Feed) {
       streams += 1;
       return { status: 200, headers: EVENT_HEADERS, body: events(place, query, reader, exchange) };
     };
-    return serve;
+    return { serve, mediaTypes: MEDIA_TYPES };
   }
 
   return {
-    serverOf,
+    offerOf,
     drain: (): void => {
       isDraining = true;
       feed.hear();
@@ -135,12 +135,12 @@ const EVENT_HEADERS = {
 
 /** Made once for all streams that get the same page. An event without data moves the cursor of the client. */
 const eventsWith = (values: boolean): ((page: ChangePage) => string) =>
-  memoized(({ entries, next }: ChangePage) => {
+  memoized(({ entries, log, position }: ChangePage) => {
     const events = entries.map((entry) => {
-      const cursor = cursorOf(next.log, entry.position);
+      const cursor = cursorOf(log, entry.position);
       return `event: change\nid: ${cursor}\ndata: ${entryJson(entry, cursor, { keys: true, values })}\n\n`;
     });
-    return events.length > 0 ? events.join('') : `:\nid: ${cursorOf(next.log, next.position)}\n\n`;
+    return events.length > 0 ? events.join('') : `:\nid: ${cursorOf(log, position)}\n\n`;
   });
 const thinEvents = eventsWith(false);
 const wholeEvents = eventsWith(true);

@@ -151,7 +151,7 @@ export function createRoutes(
   rights: Rights,
   serviceOf: (type: RecordType) => Service,
   bindings: readonly Binding[],
-  own: Readonly<Record<string, OwnOffer>> = {},
+  own: Readonly<Record<string, OwnOffer | undefined>> = {},
 ): Routes {
   const made = new Map<string, TypeRoutes>();
   const isServed = (type: RecordType): boolean => type.operations.size > 0 && knows(rights, type.name);
@@ -170,7 +170,7 @@ export function createRoutes(
       return routes;
     },
     paths: () => [...types.values()].filter(isServed).map(({ path }) => path),
-    own: new Map(Object.entries(own).map(([name, offer]) => [name, routeTo(name, offer)])),
+    own: new Map(Object.entries(own).flatMap(([name, offer]) => (offer ? [[name, routeTo(name, offer)]] : []))),
   };
 }
 

@@ -189,3 +189,40 @@ test('streams hear of writes of the service, of other programs, and after a brea
     expect(await stream.data(2)).toMatchObject([{ new: { name: 'C' } }, { operation: 'delete', old: { name: 'C' } }]);
   });
 });
+
+test('long values: pages are shorter, and nothing is missing', async () => {
+  const project = await newProject(FILES);
+  await project.serving(async (url) => {
+    const names = ['a', 'b', 'c', 'd', 'e'].map((letter) => letter.repeat(600_000));
+    for (const name of names) expect((await ask(url, 'POST /api/products', { name })).status).toBe(201);
+    const heard: unknown[] = [];
+    for (let after = ''; ;) {
+      const { changes, next } = await pageAt(url, `?values=true${after}`);
+      if (changes.length === 0) break;
+      expect(changes.length).toBeLessThanOrEqual(2);
+      heard.push(...changes.map((change) => (change['new'] as { readonly name: string }).name));
+      after = `&after=${next}`;
+    }
+    expect(heard).toEqual(names);
+    const stream = await openStream(url, '/api/$changes?values=true');
+    expect((await stream.data(5)).map((change) => (change['new'] as { readonly name: string }).name)).toEqual(names);
+  });
+});
+
+test('a type that few entries are of is found behind many others', async () => {
+  const project = await newProject(FILES);
+  await project.serving(async (url) => {
+    await write(url);
+    const { next } = await pageAt(url);
+    for (let times = 0; times < 12; times += 1)
+      await ask(
+        url,
+        'POST /api/products',
+        Array.from({ length: 1000 }, () => ({ name: 'A' })),
+      );
+    await ask(url, 'POST /api/products', { name: 'B', parts: [{ size: 2 }] });
+    const page = await pageAt(url, `?type=Part&after=${next}`);
+    expect(shown(page)).toEqual(['Part 2 create']);
+    expect(await pageAt(url, `?type=Part&after=${page.next}`)).toMatchObject({ changes: [] });
+  });
+});

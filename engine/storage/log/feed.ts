@@ -3,11 +3,12 @@
  * one poll of the position up to which every entry is there, and those at the same place share their pages.
  */
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
+import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
 import type { Log } from '../../log.ts';
 import { memoized } from '../../memo.ts';
 import { faultyRequest, Problem } from '../../problem.ts';
 import type { Statement } from '../dialect.ts';
-import type { Driver, Row } from '../driver.ts';
+import { COPIES_OF_TEXT, type Driver, type Row } from '../driver.ts';
 import { type Entry, ENTRY_COLUMNS, type EntryReader } from './entries.ts';
 import { CONTEXT_TABLE, LOG_TABLE } from './recording.ts';
 
@@ -36,14 +37,11 @@ const cursorExpired = (why: string): Problem =>
     `The cursor cannot be followed: ${why}. Take "next" of after=now, read the lists again, and go on from there`,
   );
 
-export interface ChangePage {
+/** Its place is after the last entry, or the last one that the client does not see. */
+export interface ChangePage extends Place {
   readonly entries: readonly Entry[];
-  /** After the last entry, or the last one that the client does not see. */
-  readonly next: Place;
   /** Whether no more entries were readable. */
   readonly isLast: boolean;
-  /** Of the rows as they were read. */
-  readonly chars: number;
 }
 
 export type Feed = ReturnType<typeof createFeed>;
@@ -71,7 +69,7 @@ interface End {
   readonly holder: string;
 }
 
-type FeedDriver = Pick<Driver, 'dialect' | 'all' | 'get' | 'write' | 'existing'>;
+type FeedDriver = Pick<Driver, 'dialect' | 'all' | 'get' | 'value' | 'write' | 'existing'>;
 
 function createEndReader({ dialect: { log }, get }: FeedDriver) {
   const END: Statement = {
@@ -129,7 +127,13 @@ function createPages({ dialect: { oneOf }, all }: FeedDriver) {
       `where position > ? and position <= ? and ${oneOf('source', 'text')} order by position limit ?) as entry on 1 = 1 order by entry.position`,
   };
   /** The entries in the range of positions that follows. */
-  return async ({ log, position }: Place, end: End, reader: EntryReader, limit: number): Promise<ChangePage> => {
+  return async (
+    { log, position }: Place,
+    end: End,
+    reader: EntryReader,
+    limit: number,
+    caller = NO_CLIENT,
+  ): Promise<ChangePage> => {
     const upTo = Math.max(position, Math.min(end.readable, position + MAX_RANGE));
     const rows: Row[] = [];
     let chars = 0;
@@ -143,6 +147,7 @@ function createPages({ dialect: { oneOf }, all }: FeedDriver) {
     } catch (error) {
       if (error !== FULL) throw error;
     }
+    caller.take(COPIES_OF_TEXT * chars);
     const [now, expired] = rows[0] ?? [];
     if (now !== log) throw cursorExpired(REPLACED);
     if (Number(expired) > position) throw cursorExpired(DELETED);
@@ -150,7 +155,7 @@ function createPages({ dialect: { oneOf }, all }: FeedDriver) {
     const isCut = chars > PAGE_CHARS || found.length === limit;
     const next = isCut ? Number(found.at(-1)?.[0]) : upTo;
     const entries = found.flatMap((row) => reader.entryOf(row) ?? []);
-    return { entries, next: { log, position: next }, isLast: next >= end.readable, chars };
+    return { log, position: next, entries, isLast: next >= end.readable };
   };
 }
 
@@ -185,7 +190,7 @@ export function createFeed(driver: FeedDriver, log?: Log, heldMs = HELD_MS) {
     let toldAt = -Infinity;
     while (!closing.signal.aborted && !(await isOver())) {
       const page = await readTogether(place, end, reader()).catch(laterIfBusy);
-      place = page?.next ?? place;
+      place = page ?? place;
       if (page && (page.entries.length > 0 || performance.now() - toldAt > TOLD_MS)) {
         toldAt = performance.now();
         yield page;
@@ -207,12 +212,12 @@ export function createFeed(driver: FeedDriver, log?: Log, heldMs = HELD_MS) {
       return { log: number, position };
     },
     /** The next entries, at most `limit`; none only at the end. */
-    page: async (place: Place, reader: EntryReader, limit: number, isGone: () => boolean): Promise<ChangePage> => {
+    page: async (place: Place, reader: EntryReader, limit: number, caller: Caller): Promise<ChangePage> => {
       const end = await readEnd();
-      let page = await read(place, end, reader, limit);
-      while (page.entries.length === 0 && !page.isLast && !isGone()) {
+      let page = await read(place, end, reader, limit, caller);
+      while (page.entries.length === 0 && !page.isLast && !caller.signal.aborted) {
         await nextTurn();
-        page = await read(page.next, end, reader, limit);
+        page = await read(page, end, reader, limit, caller);
       }
       return page;
     },
@@ -241,7 +246,7 @@ const PAUSE_MS = 5;
 function createForgetting(driver: FeedDriver) {
   const readEnd = createEndReader(driver);
   const oldest: Statement = {
-    sql: `select position, at from ${LOG_TABLE} where position <= ? order by position limit ${DELETED_TOGETHER}`,
+    sql: `select max(position) from (select position, at from ${LOG_TABLE} where position <= ? order by position limit ${DELETED_TOGETHER}) as oldest where at <= ?`,
   };
   const expire: Statement = { sql: `update ${CONTEXT_TABLE} set expired = ? where expired < ?` };
   const remove: Statement = { sql: `delete from ${LOG_TABLE} where position <= ?` };
@@ -251,16 +256,13 @@ function createForgetting(driver: FeedDriver) {
     for (let deleted = 0; ;) {
       const began = performance.now();
       const { readable } = await readEnd();
-      const rows = await driver.all(oldest, [readable]);
-      const young = rows.findIndex(([, at]) => Number(at) > before);
-      const old = young < 0 ? rows : rows.slice(0, young);
-      const upTo = Number(old.at(-1)?.[0] ?? 0);
-      if (upTo === 0) return deleted;
-      await driver.write(async (writer) => {
+      const upTo = (await driver.value(oldest, [readable, before])) ?? null;
+      if (upTo === null) return deleted;
+      const { changes } = await driver.write(async (writer) => {
         await writer.run(expire, [upTo, upTo]);
-        await writer.run(remove, [upTo]);
+        return writer.run(remove, [upTo]);
       });
-      deleted += old.length;
+      deleted += changes;
       await delay(Math.max(PAUSE_MS, performance.now() - began));
     }
   };
