@@ -172,17 +172,25 @@ test('keys of type string', async () => {
 
 test('names and values of today', async () => {
   const project = await newProject(FILES);
-  await project.serving((url) => send(url, [['POST /api/products', { name: 'A', price: '1.50', category: null }]]));
+  await project.serving((url) =>
+    send(url, [
+      ['POST /api/tags', { key: 'x' }],
+      ['POST /api/products', { name: 'A', price: '1.50', tags: [{ key: 'x' }] }],
+    ]),
+  );
   project.write({
     'product.yaml': FILES['product.yaml']
+      .replace('type: Product', 'type: Item\nrenamedFrom: Product')
+      .replace('  tags: {', '  labels: { renamedFrom: tags,')
       .replace('price: {', 'cost: { renamedFrom: price,')
       .replace('  secret: { type: string, sensitive: true }\n', ''),
   });
   await project.serving(async (url) => {
-    await send(url, [['PATCH /api/products/1', { cost: '3', name: 'B' }]]);
-    expect((await read(url, 'products/1/$history')).entries).toMatchObject([
-      { old: { name: 'A', cost: '1.50' }, new: { name: 'B', cost: '3' } },
-      { new: { name: 'A', cost: '1.50' } },
+    await send(url, [['PATCH /api/items/1', { cost: '3', name: 'B' }]]);
+    expect((await read(url, 'items/1/$history')).entries).toMatchObject([
+      { type: 'Item', old: { name: 'A', cost: '1.50' }, new: { name: 'B', cost: '3' } },
+      { type: 'Item', operation: 'link', relation: 'labels', related: 'x' },
+      { type: 'Item', new: { name: 'A', cost: '1.50' } },
     ]);
   });
 });

@@ -72,7 +72,7 @@ type Content = Pick<Entry, 'relation' | 'related' | 'old' | 'new' | 'unrecorded'
 interface Source {
   readonly type: RecordType;
   /** undefined if the client sees none of the content. */
-  contentOf(was: string | null, is: string | null, unrecorded: string | null): Content | undefined;
+  contentOf(was?: string, is?: string, unrecorded?: string): Content | undefined;
 }
 
 /** Rows of these types, and of their links. The client must be allowed to read the history of each. */
@@ -97,10 +97,10 @@ export function createEntryReader(types: Iterable<RecordType>, rights: Rights): 
   return {
     sources: [...sources.keys(), ...links.keys()],
     entryOf: ([position, table, record, operation, at, by, request, ...values]) => {
-      const [was, is, unrecorded] = values.map((text) => (text === null ? null : String(text)));
+      const [was, is, unrecorded] = values.map((text) => text?.toString());
       const source = sourceOf(String(table), was ?? is ?? '');
-      const content = source?.contentOf(was ?? null, is ?? null, unrecorded ?? null);
-      if (source === undefined || content === undefined) return undefined;
+      const content = source?.contentOf(was, is, unrecorded);
+      if (!source || !content) return undefined;
       return {
         position: Number(position),
         at: new Date(Number(at)).toISOString(),
@@ -130,7 +130,7 @@ function recordContent(type: RecordType, followed: readonly Relation[], rights: 
   const isOpen = type.open && entryOf(rights, type.name, 'read')?.openKeys === true;
   const isOpenKey = (key: string): boolean =>
     isOpen && key !== type.identifier.name && !type.fields.has(key) && !type.relations.has(key);
-  const valuesIn = (text: string, other: string): Values => {
+  const valuesIn = (text: string, other = ''): Values => {
     const values = new Map<string, string>();
     for (const [column, { text: json }] of membersOf(text)) {
       const member = members.get(column);
@@ -145,16 +145,16 @@ function recordContent(type: RecordType, followed: readonly Relation[], rights: 
     }
     return values;
   };
-  return (was, is, columns) => {
-    const changed = columns === null ? [] : (JSON.parse(columns) as readonly string[]);
+  return (was, is, columns = '[]') => {
+    const changed = JSON.parse(columns) as readonly string[];
     const unrecorded = changed.flatMap((column) => members.get(column)?.name ?? []);
     const content = {
-      ...(was === null ? {} : { old: valuesIn(was, is ?? '') }),
-      ...(is === null ? {} : { new: valuesIn(is, was ?? '') }),
+      ...(was === undefined ? {} : { old: valuesIn(was, is) }),
+      ...(is === undefined ? {} : { new: valuesIn(is, was) }),
       ...(unrecorded.length === 0 ? {} : { unrecorded }),
     };
-    const isOfChange = was !== null && is !== null;
-    return isOfChange && keysOf(content).length === 0 ? undefined : content;
+    const isChange = was !== undefined && is !== undefined;
+    return isChange && keysOf(content).length === 0 ? undefined : content;
   };
 }
 
@@ -162,23 +162,23 @@ const keysOf = ({ old: was, new: is, unrecorded = [] }: Content): readonly strin
   ...new Set([...(was?.keys() ?? []), ...(is?.keys() ?? []), ...unrecorded]),
 ];
 
-const objectOf = (values: Values): string =>
-  `{${[...values].map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(',')}}`;
+function jsonOf(head: object, values: Readonly<Record<string, Values | undefined>>): string {
+  const members = Object.entries(values).flatMap(([name, one]) => {
+    if (one === undefined) return [];
+    const own = [...one].map(([key, json]) => `${JSON.stringify(key)}:${json}`);
+    return `,"${name}":{${own.join(',')}}`;
+  });
+  return `${JSON.stringify(head).slice(0, -1)}${members.join('')}}`;
+}
 
 /** `keys`: names what an update changed; `values`: old and new ones. */
 export function entryJson(entry: Entry, cursor: string, shown: { readonly keys?: true; readonly values?: boolean }) {
   const { position: _, old: was, new: is, unrecorded, ...told } = entry;
   const keys = shown.keys && told.operation === 'update' ? keysOf(entry) : undefined;
-  const head = JSON.stringify({ cursor, ...told, keys, unrecorded: shown.values ? unrecorded : undefined });
-  if (!shown.values) return head;
-  const values = Object.entries({ old: was, new: is }).flatMap(([name, one]) =>
-    one === undefined ? [] : [`,"${name}":${objectOf(one)}`],
-  );
-  return `${head.slice(0, -1)}${values.join('')}}`;
+  if (!shown.values) return jsonOf({ cursor, ...told, keys }, {});
+  return jsonOf({ cursor, ...told, keys, unrecorded }, { old: was, new: is });
 }
 
 /** A record that is not there any more, with its values at the end. */
-export function deletionJson({ at, by, request, identifier, old: record = new Map() }: Entry, cursor: string): string {
-  const head = JSON.stringify({ cursor, at, by, request, identifier });
-  return `${head.slice(0, -1)},"record":${objectOf(record)}}`;
-}
+export const deletionJson = ({ at, by, request, identifier, old: record }: Entry, cursor: string): string =>
+  jsonOf({ cursor, at, by, request, identifier }, { record });
