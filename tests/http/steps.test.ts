@@ -92,7 +92,7 @@ describe('CORS', () => {
       'access-control-allow-origin': origin,
       'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
       'access-control-allow-headers':
-        'Content-Type, Authorization, If-Match, If-None-Match, Idempotency-Key, Prefer, Range, X-Request-Id, X-Position, MCP-Protocol-Version, Mcp-Method, Mcp-Name, traceparent, tracestate, baggage',
+        'Content-Type, Authorization, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, Prefer, Range, X-Request-Id, X-Position, MCP-Protocol-Version, Mcp-Method, Mcp-Name, traceparent, tracestate, baggage',
       'access-control-max-age': '7200',
     });
   });
