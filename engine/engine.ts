@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { type Identify, isGuarded, openAccess, type Reports } from './access/access.ts';
 import { checkRoles } from './access/checks.ts';
-import { loadIssuers, openIssuers } from './access/issuers.ts';
+import { openIssuers } from './access/issuers.ts';
 import { isOfRole } from './access/tokens.ts';
 import { type Clients, createClients } from './clients.ts';
 import { Budget, createSlowReaders } from './edge/budget.ts';
@@ -60,18 +60,17 @@ export type EngineSettings = Omit<Settings, 'host' | 'port' | 'workers' | 'shutd
 };
 
 export async function startEngine(settings: EngineSettings): Promise<Engine> {
-  const { schema, diagnostics } = checkSchema(settings.schemaDirectory);
+  const { schemaDirectory, accessDirectory } = settings;
+  const { schema, diagnostics } = checkSchema(schemaDirectory);
   if (schema === undefined) throw new StartError(formatDiagnostics(diagnostics));
   const log = createLog(settings);
   const budget = new Budget(settings.memoryLimit);
   // Loads the library on demand: a start saves 30 ms.
   const metrics = settings.metrics ? (await import('./metrics.ts')).createMetrics() : undefined;
-  const { roles, diagnostics: roleFaults } = checkRoles(settings.accessDirectory, schema.model, schema.validatorsOf);
-  const names = new Set(roles?.keys());
-  const { issuers, diagnostics: issuerFaults } = loadIssuers(settings.accessDirectory, names);
-  if (roles === undefined || issuerFaults.length > 0)
-    throw new StartError(formatDiagnostics([...roleFaults, ...issuerFaults]));
-  const verifying = issuers.length > 0 ? await openIssuers(issuers, settings.accessDirectory, log) : undefined;
+  const { roles, issuers, diagnostics: faults } = checkRoles(accessDirectory, schema.model, schema.validatorsOf);
+  if (roles === undefined) throw new StartError(formatDiagnostics(faults));
+  const names = new Set(roles.keys());
+  const verifying = issuers.length > 0 ? await openIssuers(issuers, accessDirectory, log) : undefined;
   const access = isGuarded(settings) ? openAccess(settings, names, verifying, reportsTo(log, schema.model)) : undefined;
   const addressOf = createAddressOf(settings.trustedProxies);
   const nameOf = (request: IncomingMessage): string | undefined => access?.nameOf(request);

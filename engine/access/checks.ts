@@ -8,6 +8,7 @@ import { type Action, ACTIONS } from '../model/rights.ts';
 import { didYouMean } from '../names.ts';
 import type { TypeValidators } from '../validation/compile.ts';
 import { claimOf, conditionFaults, isNow } from './conditions.ts';
+import { loadIssuers } from './issuers.ts';
 import { diagnosed, loadRoles, placeOf, type Role, type RoleFile, SECTIONS, type Words } from './roles.ts';
 import { createBinder, membersOf, ruleOf, wholeOfData } from './rules.ts';
 
@@ -16,7 +17,7 @@ interface Checked extends ReturnType<typeof loadRoles> {
   readonly validatorsOf: (type: RecordType) => TypeValidators;
 }
 
-/** The roles of a folder, or every fault of its files. */
+/** The roles and issuers of a folder, or every fault of its files. */
 export function checkRoles(directory: string, model: Model, validatorsOf: Checked['validatorsOf']) {
   const checked: Checked = { ...loadRoles(directory, model), model, validatorsOf };
   const { roles, diagnostics } = checked;
@@ -25,8 +26,9 @@ export function checkRoles(directory: string, model: Model, validatorsOf: Checke
     const all = found.length > 0 ? found : [...roleFaults(role, checked)];
     return all.map((one) => diagnosed(role.file.source, one));
   });
-  const all: readonly Diagnostic[] = [...diagnostics, ...own];
-  return { roles: all.some(({ severity }) => severity === 'error') ? undefined : roles, diagnostics: all };
+  const { issuers, diagnostics: ofIssuers } = loadIssuers(directory, new Set([...roles.keys(), ...checked.faulty]));
+  const all: readonly Diagnostic[] = [...diagnostics, ...own, ...ofIssuers];
+  return { roles: all.some(({ severity }) => severity === 'error') ? undefined : roles, issuers, diagnostics: all };
 }
 
 type Findings = Generator<Finding, void>;

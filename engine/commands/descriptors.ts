@@ -1,7 +1,6 @@
 /** `check`, `describe` and `diff` need no database. */
 import { stringify } from 'yaml';
 import { checkRoles } from '../access/checks.ts';
-import { loadIssuers } from '../access/issuers.ts';
 import { checkSchema } from '../validation/check-schema.ts';
 import { describeType, mermaidOf } from '../describe/describe.ts';
 import { formatDiagnostics } from '../descriptor/report.ts';
@@ -19,10 +18,8 @@ export const check = command(
   async ({ json = false }, _, { schemaDirectory, accessDirectory }) => {
     const checked = checkSchema(schemaDirectory);
     const { schema } = checked;
-    const access = schema && checkRoles(accessDirectory, schema.model, schema.validatorsOf);
-    const issuers = access && loadIssuers(accessDirectory, new Set(access.roles?.keys()));
-    const ofAccess = [...(access?.diagnostics ?? []), ...(access?.roles ? (issuers?.diagnostics ?? []) : [])];
-    const diagnostics = [...checked.diagnostics, ...ofAccess];
+    const ofAccess = schema && checkRoles(accessDirectory, schema.model, schema.validatorsOf).diagnostics;
+    const diagnostics = [...checked.diagnostics, ...(ofAccess ?? [])];
     if (json) print(JSON.stringify(diagnostics, null, 2));
     else if (diagnostics.length > 0) print(formatDiagnostics(diagnostics));
     else {

@@ -427,6 +427,13 @@ test('403 comes before 412', async () => {
   expect((await send('hider', 'POST /api/orders', order, stale)).status).toBe(412);
 });
 
+test('of writes at once, each finds what the one before has left', async () => {
+  const close = (_: unknown, index: number): Promise<Answer> =>
+    send('branch', 'PATCH /api/orders/$mine', { state: 'closed', note: `closed by ${index}` });
+  const statuses = (await Promise.all(Array.from({ length: 8 }, close))).map(({ status }) => status);
+  expect(statuses.toSorted()).toEqual([200, ...Array.from({ length: 7 }, () => 403)]);
+});
+
 test('conflicts do not name records of a type that is read under a condition', async () => {
   const { text } = await send('branch', 'POST /api/orders', { number: '$own' });
   expect(text).not.toMatch(new RegExp(`"records"|Order ${ids['mine']}\\b`));
