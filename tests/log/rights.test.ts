@@ -269,3 +269,40 @@ test('commands', async () => {
   const wrong = await runCommand('token', ['x', '--history', 'Ordr'], environment);
   expect([wrong.code, wrong.err]).toEqual([1, expect.stringContaining('did you mean "Order"?')]);
 });
+
+describe('$changes', () => {
+  const changesFor = async (name: Name, search = ''): Promise<readonly string[] | number> => {
+    const { status, body } = await as(name, `GET /api/$changes?values=true&type=Order,Line${search}`);
+    if (status !== 200) return status;
+    const { changes } = body as { readonly changes: readonly (Entry & { readonly identifier: number })[] };
+    return changes.filter(({ identifier }) => identifier <= 2).map(shown);
+  };
+
+  test('without hidden fields, and updates that changed nothing else', async () => {
+    const all = await changesFor('clerk');
+    expect(Array.isArray(all) && all.slice(0, 5)).toEqual([
+      'Order create {"branch":"north"}',
+      'Line create {"count":1}',
+      'Order create {"branch":"south","total":"1"}',
+      'Order update {"total":null} {"total":"5"}',
+      'Order delete {"branch":"south","total":"1"}',
+    ]);
+    expect(await changesFor('all')).toContain('Line update {"cost":"2"} {"cost":"3"}');
+    expect(await changesFor('all')).toContain(UPDATE);
+  });
+
+  test('of types that are read without a condition, and whose history is granted', async () => {
+    for (const name of ['reader', 'write', 'blind', 'branch', 'north'] as const)
+      expect([name, await changesFor(name)]).toEqual([name, 403]);
+    for (const [name, status] of [
+      ['reader', 403],
+      ['write', 403],
+      ['blind', 403],
+      ['branch', 200],
+    ] as const)
+      expect([name, (await as(name, 'GET /api/$changes')).status]).toEqual([name, status]);
+    expect((await as('branch', 'GET /api/$changes')).body).toMatchObject({ changes: [] });
+    expect((await as('orders', 'GET /api/$changes?type=Customer')).status).toBe(400);
+    expect((await as('auditor', 'GET /api/$changes?type=Customer')).status).toBe(200);
+  });
+});

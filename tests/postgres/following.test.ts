@@ -10,6 +10,7 @@ import { createFeed } from '../../engine/storage/log/feed.ts';
 import type { Log } from '../../engine/log.ts';
 import { databaseAt } from '../../engine/storage/open.ts';
 import { ask } from '../support/ask.ts';
+import { startCluster } from '../support/cluster.ts';
 import { connectTo, createDatabase, type TestDatabase } from '../support/databases.ts';
 import { openStream } from '../support/events.ts';
 import { administer, onServer, pause, startInstance } from '../support/postgres.ts';
@@ -155,5 +156,22 @@ onServer('followers of the changes', () => {
     );
     await driver.close();
     expect(await changes()).toMatchObject([{ operation: 'create' }]);
+  });
+
+  it('keep their stream while the server is away', async () => {
+    const cluster = await startCluster();
+    const instance = await startInstance(cluster.url, { schemaDirectory: directory, logLevel: 'silent' });
+    const stream = await openStream(instance.url);
+    const write = async (): Promise<boolean> => (await ask(instance.url, 'POST /api/counters', {})).status === 201;
+    expect(await write()).toBe(true);
+    await stream.data(1);
+    await cluster.stop('immediate');
+    await pause(1500);
+    await cluster.again();
+    while (!(await write())) await pause(100);
+    expect(await stream.data(2)).toMatchObject([{ operation: 'create' }, { operation: 'create' }]);
+    stream.close();
+    await instance.close();
+    await cluster.remove();
   });
 });
