@@ -46,8 +46,8 @@ function wordsOf(grant: Granted | RoleGrant): readonly string[] {
   );
 }
 
-export const parseTypes = (text: string): TypeNames =>
-  text === '*' ? 'all' : new Set(text.split(',').map((name) => name.trim().normalize('NFC')));
+export const parseTypes = (text?: string): TypeNames =>
+  text === '*' ? 'all' : new Set(text?.split(',').map((name) => name.trim().normalize('NFC')));
 
 /** `name=value`; a name that is given twice has a list. */
 export function parseClaims(texts: readonly string[]): RoleGrant['claims'] {
@@ -114,10 +114,7 @@ function parseGrant(line: string): Grant | undefined {
   if (name === '' || !isKnown || claims.some((claim) => !/^[^=]+=/.test(claim))) return undefined;
   if (role !== undefined) return given.size > 1 ? undefined : { name, hash, role, claims: parseClaims(claims) };
   if (claims.length > 0) return undefined;
-  const typesAt = (word: string): TypeNames => {
-    const names = given.get(word);
-    return names === undefined ? NOTHING : parseTypes(names);
-  };
+  const typesAt = (word: string): TypeNames => parseTypes(given.get(word));
   return { name, read: typesAt('read'), write: typesAt('write'), history: typesAt('history'), hash };
 }
 

@@ -37,10 +37,7 @@ const withRights = command(
     if (role !== undefined && (read !== undefined || write !== undefined))
       throw new StartError('A role has its own rights: leave --read and --write out');
     const claims = claimsIn(claim);
-    const rights = {
-      read: parseTypes(read ?? '*'),
-      write: write === undefined ? new Set<string>() : parseTypes(write),
-    };
+    const rights = { read: parseTypes(read ?? '*'), write: parseTypes(write) };
     const engine = await startEngine({ ...settings, tokens: '', tokensFile: '', rateLimit: Infinity });
     try {
       refuseUnknownTypes(engine.model, rights);

@@ -1,6 +1,6 @@
 /** `token` prints a new token, which it stores nowhere, and the line with its hash and rights for TOKENS. */
 import { createToken, parseClaims, parseGrants, parseTypes, type RoleGrant, tokenLine } from '../access/tokens.ts';
-import type { Granted, TypeNames } from '../model/rights.ts';
+import type { Granted } from '../model/rights.ts';
 import { StartError } from '../problem.ts';
 import { print } from '../process.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -35,9 +35,9 @@ function rightsIn({ read, write, history, role, claim = [] }: Wanted, settings: 
   if (role === undefined && claim.length > 0) throw new StartError('--claim needs --role');
   if (role === undefined) {
     const rights = {
-      read: typesOf(read ?? (write === undefined ? '*' : undefined)),
-      write: typesOf(write),
-      history: typesOf(history),
+      read: parseTypes(read ?? (write === undefined ? '*' : undefined)),
+      write: parseTypes(write),
+      history: parseTypes(history),
     };
     refuseUnknownTypes(readModel(settings.schemaDirectory), rights);
     return rights;
@@ -54,8 +54,6 @@ export function claimsIn(texts: readonly string[]): RoleGrant['claims'] {
   if (strange !== undefined) throw new StartError(`"${strange}" is not a claim; write NAME=VALUE, without spaces`);
   return parseClaims(texts);
 }
-
-const typesOf = (text: string | undefined): TypeNames => (text === undefined ? new Set() : parseTypes(text));
 
 const format = (made: string, line: string): string => `The token for the client (it is not shown again):
 

@@ -7,7 +7,7 @@ import { entityTag, onceOf, parseIdentifier, type WriteOperation } from '../oper
 import { deleted, get, history } from '../operations/read.ts';
 import * as bodies from '../operations/body.ts';
 import * as table from '../operations/table.ts';
-import type { OperationEntry, OperationName, OperationPath } from '../operations/table.ts';
+import { type OperationEntry, type OperationName, type OperationPath, operationPaths } from '../operations/table.ts';
 import * as writes from '../operations/write.ts';
 import { Problem, reworded, shortenedPath } from '../problem.ts';
 import { type Answer, readAnswer, writeAnswer } from './answer.ts';
@@ -119,13 +119,9 @@ export interface Route {
 
 interface TypeRoutes {
   readonly type: RecordType;
-  readonly collection: Route;
-  readonly item: Route;
-  /** By the rest of the path, the routes whose last segment is a word of the engine, such as `/{id}/$history`. */
-  readonly words: ReadonlyMap<string, Route>;
+  /** By the rest of the path, such as `/{id}/$history`. */
+  readonly rest: ReadonlyMap<string, Route>;
 }
-
-const WORDS = ['summary', 'deleted', 'history', 'restore'] as const satisfies readonly OperationPath[];
 
 /** The routes of the types that the client may read. Types without operations are reachable only through others. */
 export interface Routes {
@@ -162,10 +158,10 @@ export function createRoutes(
       const type = known ? undefined : types.get(path);
       if (type === undefined || !isServed(type)) return known;
       const service = serviceOf(type);
-      const to = (one: OperationPath): Route => routeOf(service, bindings, one);
-      const words = WORDS.map((one) => [table.PATHS[one], to(one)] as const);
-      const there = words.filter(([, { offers, withheld }]) => offers.size + withheld.size > 0);
-      const routes = { type, collection: to('collection'), item: to('item'), words: new Map<string, Route>(there) };
+      const all = operationPaths.map(([name, rest]) => [rest, routeOf(service, bindings, name)] as const);
+      const isThere = ([rest, { offers, withheld }]: (typeof all)[number]): boolean =>
+        !rest.includes('$') || offers.size + withheld.size > 0;
+      const routes = { type, rest: new Map(all.filter(isThere)) };
       made.set(path, routes);
       return routes;
     },
@@ -243,17 +239,14 @@ export function findRoute(all: RoutesByRoot, target: Target): { readonly route: 
   const slash = path.indexOf('/', root.length);
   const routesOfType = routes.get(unescaped(path.slice(root.length, slash < 0 ? undefined : slash)));
   if (routesOfType === undefined) throw unknownPath(target, routes);
-  if (slash < 0) return { route: routesOfType.collection, identifier: '' };
-  const [first = '', ...words] = path.slice(slash + 1).split('/');
+  const [first = '', ...words] = slash < 0 ? [] : path.slice(slash + 1).split('/');
   const { kind } = routesOfType.type.identifier;
   const identifier = unescaped(first);
   // An escaped `$` begins a text.
   const isWord = (kind.type.isText ? first : identifier).startsWith('$');
-  if (first === '' && kind.isCounted) throw unknownPath(target, routes);
-  if (!isWord && words.length === 0) return { route: routesOfType.item, identifier };
-  const asked = `/${[isWord ? identifier : '{id}', ...words.map(unescaped)].join('/')}`;
-  const route = routesOfType.words.get(asked);
-  if (route === undefined) throw unknownPath(target, routes);
+  const rest = ['', isWord ? identifier : '{id}', ...words.map(unescaped)].join('/');
+  const route = routesOfType.rest.get(slash < 0 ? '' : rest);
+  if (route === undefined || (slash > 0 && first === '' && kind.isCounted)) throw unknownPath(target, routes);
   return { route, identifier: isWord ? '' : identifier };
 }
 
@@ -273,9 +266,9 @@ function unknownPath(target: Target, routes: Routes): Problem {
   if (near === undefined) return pathProblem(target, knownPaths(target, routes));
   const [step = '', ...words] = rest;
   const asked = `/${[step.startsWith('$') ? step : '{id}', ...words].join('/')}`;
-  const known = [...(routes.get(near)?.words.keys() ?? [])];
-  const [first] = step.startsWith('$') ? known : [];
-  const last = (asked.includes('$') ? (nearest(asked, known) ?? first) : undefined) ?? table.PATHS.item;
+  const known = [...(routes.get(near)?.rest.keys() ?? [])];
+  const usual = step.startsWith('$') ? known.find((one) => one.includes('$')) : undefined;
+  const last = nearest(asked, known) ?? usual ?? table.PATHS.item;
   const suggestion = rest.every((one) => one === '') ? near : near + last;
   return pathProblem(target, `; did you mean "${target.base}${root}${suggestion}"?`);
 }

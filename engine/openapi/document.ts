@@ -17,6 +17,7 @@ import {
   type OperationName,
   operationEntries,
   type OperationPath,
+  operationPaths,
   PATHS,
   problemsOf,
   type ResponseContent,
@@ -83,7 +84,7 @@ const API = '/api';
 
 function pathsOf(type: RecordType, root: string, parts: Components): readonly (readonly [string, JsonObject])[] {
   const collection = `${root}/${encodeURIComponent(type.path)}`;
-  return (Object.entries(PATHS) as readonly (readonly [OperationPath, string])[]).flatMap(([name, rest]) => {
+  return operationPaths.flatMap(([name, rest]) => {
     // jest-openapi fails on any document path with a dollar sign.
     const methods = parts.isSimple && rest.includes('$') ? {} : pathMethods(type, name, parts);
     const shared = rest.startsWith(PATHS.item) ? { parameters: [identifierParameter(type)] } : {};

@@ -23,6 +23,8 @@ export const PATHS = {
 
 export type OperationPath = keyof typeof PATHS;
 
+export const operationPaths = Object.entries(PATHS) as readonly (readonly [OperationPath, string])[];
+
 /** A key of TypeQueries. */
 export type QueryKind = 'list' | 'summary' | 'log' | 'view' | 'write' | 'upsert' | 'remove';
 

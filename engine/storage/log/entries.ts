@@ -77,28 +77,23 @@ interface Source {
 
 /** Rows of these types, and of their links. The client must be allowed to read the history of each. */
 export function createEntryReader(types: Iterable<RecordType>, rights: Rights): EntryReader {
+  /** By table, those of links by table and column of the other record. */
   const sources = new Map<string, Source>();
-  const links = new Map<string, Map<string, Source>>();
   for (const type of types) {
     const followed = [...type.relations.values()].filter(
       (relation) => canFollow(rights, relation) && namesRecords(rights, relation.target),
     );
     sources.set(type.table, { type, contentOf: recordContent(type, followed, rights) });
-    for (const { name, link } of followed) {
-      if (link.at !== 'join') continue;
-      const ofTable = links.get(link.table.name) ?? new Map<string, Source>();
-      links.set(link.table.name, ofTable.set(link.targetColumn, { type, contentOf: linkContent(name) }));
-    }
+    for (const { name, link } of followed)
+      if (link.at === 'join')
+        sources.set(`${link.table.name} ${link.targetColumn}`, { type, contentOf: linkContent(name) });
   }
-  const sourceOf = (table: string, values: string): Source | undefined => {
-    const [column = ''] = links.has(table) ? membersOf(values).keys() : [];
-    return links.get(table)?.get(column) ?? sources.get(table);
-  };
   return {
-    sources: [...sources.keys(), ...links.keys()],
+    sources: [...new Set([...sources.keys()].flatMap((key) => key.split(' ', 1)))],
     entryOf: ([position, table, record, operation, at, by, request, ...values]) => {
       const [was, is, unrecorded] = values.map((text) => text?.toString());
-      const source = sourceOf(String(table), was ?? is ?? '');
+      const ofLink = (text = ''): Source | undefined => sources.get([table, ...membersOf(text).keys()].join(' '));
+      const source = sources.get(String(table)) ?? ofLink(was ?? is);
       const content = source?.contentOf(was, is, unrecorded);
       if (!source || !content) return undefined;
       return {
