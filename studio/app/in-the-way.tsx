@@ -2,17 +2,13 @@
 import Link from '@mui/material/Link';
 import { Link as RouterLink } from 'react-router-dom';
 import { can, recordPath, useModel } from '../data/model.ts';
-import { problemOf, type RecordName } from '../data/problem.ts';
+import { problemOf } from '../data/problem.ts';
 import { useText } from '../texts/texts.ts';
 
 export function InTheWay({ error }: { readonly error: unknown }) {
-  const records = problemOf(error).errors.flatMap((fault) => fault.records);
-  return records.length === 0 ? undefined : <Links records={records} />;
-}
-
-function Links({ records }: { readonly records: readonly RecordName[] }) {
   const say = useText();
   const { types } = useModel();
+  const records = problemOf(error).errors.flatMap((fault) => fault.records);
   const links = records.flatMap(({ type: name, identifier }): readonly [string, string][] => {
     const type = types.get(name);
     return type !== undefined && can(type, 'get')

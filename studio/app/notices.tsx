@@ -21,10 +21,6 @@ export function Notices() {
   if (notice === undefined) return undefined;
   const close = (): void => setOpen(false);
   const undo = notice.notificationOptions?.['undo'] as (() => void) | undefined;
-  const act = (): void => {
-    close();
-    undo?.();
-  };
   return (
     <Snackbar
       sx={{ mb: 8 }}
@@ -38,7 +34,14 @@ export function Notices() {
         {...(undo === undefined ? { onClose: close, closeText: say('app.close') } : {})}
         action={
           undo && (
-            <Button color="inherit" size="small" onClick={act}>
+            <Button
+              color="inherit"
+              size="small"
+              onClick={() => {
+                close();
+                undo();
+              }}
+            >
               {say('form.undo')}
             </Button>
           )

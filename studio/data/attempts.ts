@@ -6,22 +6,17 @@ import type { Sent } from './request.ts';
 export const randomText = (): string =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 
-export interface Attempts {
-  /** The write with its key. */
-  keyed(sent: Sent): Sent;
-  /** It was answered: the next one is another, even if it says the same. */
-  done(): void;
-}
-
-export function createAttempts(): Attempts {
+export function createAttempts() {
   let last: { readonly text: string; readonly key: string } | undefined;
   return {
-    keyed(sent) {
+    /** The write with its key. */
+    keyed(sent: Sent): Sent {
       const { method, target, headers = {}, body = null } = sent;
       const text = [method, target, headers['If-Match'], writeJson(body)].join('\n');
       if (last?.text !== text) last = { text, key: randomText() };
       return { ...sent, headers: { ...headers, 'Idempotency-Key': last.key } };
     },
-    done: () => (last = undefined),
+    /** It was answered: the next one is another, even if it says the same. */
+    done: (): void => (last = undefined),
   };
 }

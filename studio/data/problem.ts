@@ -1,11 +1,6 @@
 /** Problems, as the interface answers them. */
 import { isValueList, isValueObject, parseJson, textOf, type Value } from './json.ts';
 
-export interface RecordName {
-  readonly type: string;
-  readonly identifier: string;
-}
-
 export interface Fault {
   readonly code: string;
   readonly message: string;
@@ -14,7 +9,7 @@ export interface Fault {
   /** The line of the record, in a body with a record on each line. */
   readonly line: number | undefined;
   /** The stored records that are in the way. */
-  readonly records: readonly RecordName[];
+  readonly records: readonly { readonly type: string; readonly identifier: string }[];
 }
 
 interface ProblemParts {

@@ -339,10 +339,8 @@ const QUIET = { marginInlineStart: '0.5em', fontSize: '0.75rem', opacity: 0.75 }
 const nameIn = (type: TypeInfo, column: ColumnInfo, values: ValueObject): ReactNode =>
   column.name === type.label && textOf(values[column.name]) === '' ? nameOf(type, values) : cell(column, values);
 
-/** `isLinked`: whether related records are links; not within another link. */
-export function cell(column: ColumnInfo, values: ValueObject, isLinked = true): ReactNode {
-  if (column.kind === 'relation')
-    return <Related relation={column.relation} value={values[column.name]} isLinked={isLinked} />;
+export function cell(column: ColumnInfo, values: ValueObject): ReactNode {
+  if (column.kind === 'relation') return <Related relation={column.relation} value={values[column.name]} />;
   if (column.kind === 'field')
     return <Shown field={column.field} value={values[column.name]} record={values} isShort />;
   return <bdi>{textOf(values[column.name])}</bdi>;

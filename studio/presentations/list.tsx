@@ -89,14 +89,9 @@ function ListInput({ field, control, faults, onClearFaults, say }: InputProps): 
         >
           {say('form.add_item')}
         </Button>
-        {typeof value !== 'string' || items.length > 0 ? undefined : (
+        {items.length === 0 && value !== undefined && (
           <Typography variant="body2" sx={{ color: 'text.secondary' }}>
-            {say('value.items', { smart_count: 0 })}
-          </Typography>
-        )}
-        {value === null && (
-          <Typography variant="body2" sx={{ color: 'text.secondary', fontStyle: 'italic' }}>
-            {say('value.null')}
+            {value === null ? say('value.null') : say('value.items', { smart_count: 0 })}
           </Typography>
         )}
       </Box>

@@ -69,7 +69,6 @@ function Change(props: ChangeProps) {
   const id = textOf(entry['identifier']);
   const isSelf = own.type === type.type && id === record.id;
   const operation = OPERATIONS.find((one) => one === entry['operation']) ?? 'update';
-  const what = isSelf ? '' : `${own.title.one} ${id}: `;
   const [was, is] = [valuesIn(entry['old']), valuesIn(entry['new'])];
   const members = membersOf(own).filter(({ name }) => name in was || name in is);
   const relation = own.relations.find(({ name }) => name === entry['relation']);
@@ -80,7 +79,7 @@ function Change(props: ChangeProps) {
     <Box sx={{ mt: 1 }}>
       <Box sx={{ display: 'flex', alignItems: 'center', gap: 1, mb: 0.5 }}>
         <Typography sx={{ flexGrow: 1 }}>
-          {what}
+          {isSelf ? '' : `${own.title.one} ${id}: `}
           {say(`history.${operation}`)} {linked}
         </Typography>
         {isSelf && operation === 'update' && <PutBack {...props} was={was} />}
@@ -138,11 +137,8 @@ function PutBack({ type, record, variant, was }: ChangeProps & { readonly was: V
   const notify = useNotify();
   const queries = useQueryClient();
   const [error, setError] = useState<unknown>();
-  const written = new Set([
-    ...type.fields.filter(isWritable).map(({ name }) => name),
-    ...type.relations.filter(({ readOnly }) => !readOnly).map(({ name }) => name),
-  ]);
-  const names = Object.keys(was).filter((name) => written.has(name) && name in record.values);
+  const writable = [...type.fields.filter(isWritable), ...type.relations.filter(({ readOnly }) => !readOnly)];
+  const names = writable.map(({ name }) => name).filter((name) => name in was && name in record.values);
   if (!can(type, 'update') || names.length === 0) return undefined;
   const put = async (): Promise<void> => {
     const target = `${type.path}/${encodeURIComponent(record.id)}?${recordQuery(model, type, variant)}`;
