@@ -39,19 +39,20 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
   const navigate = useNavigate();
   const queries = useQueryClient();
   const form = useForm<Record<string, unknown>>({ defaultValues: { ...draft } });
-  const { isDirty } = form.formState;
   const { error, setError, isSaving, save: send } = useSave(type, form);
   // Changes are compared with this version, until someone else's takes its place.
   const [began, setBegan] = useState({ record, draft });
   const isSaved = useRef(false);
   const { pathname } = useLocation();
+  // The library would render all inputs again with the first key.
+  const isChanged = (): boolean => !isSaved.current && changesIn(form.getValues() as RecordDraft, began.draft) > 0;
   const { kept, drop } = useKept(
     pathname,
     (changed) => {
       const subscription = form.watch(changed);
       return () => subscription.unsubscribe();
     },
-    () => (isDirty && !isSaved.current ? { began, typed: form.getValues() as RecordDraft } : undefined),
+    () => (isChanged() ? { began, typed: form.getValues() as RecordDraft } : undefined),
   );
   const leave = (): void => {
     isSaved.current = true;
@@ -98,7 +99,7 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
   const finish = (stored: StudioRecord, isNew: boolean, sent: RecordDraft, isAgain = false): void => {
     const later = typedSince(sent, form.getValues() as RecordDraft);
     const isAll = Object.keys(later).length === 0;
-    isSaved.current = isAll;
+    isSaved.current = isAll && !isAgain;
     const saved = { record: stored, draft: recordDraft(model, type, stored.values) };
     // The form of a new record stays while the next page is loaded, and whoever is quick uses it again.
     const next = isNew && isAll ? { record: undefined, draft } : saved;
@@ -193,14 +194,10 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
             py: 1,
           }}
         >
-          <Changes count={(now) => changesIn(now, began.draft)} />
-          <Button
-            color="inherit"
-            component={RouterLink}
-            to={record === undefined ? listAddress(type.path) : recordPath(type, record.id)}
-          >
-            {say(isDirty ? 'form.discard' : 'filter.cancel')}
-          </Button>
+          <Changes
+            count={(now) => changesIn(now, began.draft)}
+            back={record === undefined ? listAddress(type.path) : recordPath(type, record.id)}
+          />
           {isNewForm && (
             <Button disabled={isSaving} title={`${MOD}Enter`} onClick={() => void save(began, true)}>
               {say('form.save_and_new')}
@@ -228,7 +225,7 @@ export function RecordForm({ type, record, draft }: RecordFormProps) {
           }}
         />
       )}
-      <LeaveGuard isOn={() => isDirty && !isSaved.current} onLeave={leave} />
+      <LeaveGuard isOn={isChanged} onLeave={leave} />
     </FormProvider>
   );
 }
@@ -246,13 +243,18 @@ const changesIn = (now: RecordDraft, before: RecordDraft): number =>
   Object.keys(now).filter((key) => JSON.stringify(now[key]) !== JSON.stringify(before[key])).length;
 
 /** It alone is rendered whenever something is typed. */
-function Changes({ count }: { readonly count: (now: RecordDraft) => number }) {
+function Changes({ count, back }: { readonly count: (now: RecordDraft) => number; readonly back: string }) {
   const say = useText();
   const changes = count(useWatch() as RecordDraft);
   return (
-    <Typography variant="body2" role="status" sx={{ flexGrow: 1, color: 'text.secondary' }}>
-      {changes > 0 && say('form.changes', { smart_count: changes })}
-    </Typography>
+    <>
+      <Typography variant="body2" role="status" sx={{ flexGrow: 1, color: 'text.secondary' }}>
+        {changes > 0 && say('form.changes', { smart_count: changes })}
+      </Typography>
+      <Button color="inherit" component={RouterLink} to={back}>
+        {say(changes > 0 ? 'form.discard' : 'filter.cancel')}
+      </Button>
+    </>
   );
 }
 
