@@ -2,7 +2,7 @@
 import type { Client } from '../clients.ts';
 import { COUNT_MODES } from '../descriptor/descriptor.ts';
 import type { Budget } from '../edge/budget.ts';
-import { type Caller, CallerGone, NO_CLIENT, type Position } from '../edge/caller.ts';
+import { type Caller, CallerGone, NO_CLIENT, onGone, type Position } from '../edge/caller.ts';
 import { writeAnswer } from '../http/answer.ts';
 import { createSelection } from '../http/changes.ts';
 import { BudgetCaller } from '../http/request.ts';
@@ -110,22 +110,21 @@ export async function* follow(
   options: ChangesOptions = {},
 ): AsyncGenerator<Change, void> {
   refuseUnknown(options, ['after', 'types', 'values', 'signal']);
-  const { after, types, values = false, signal } = options;
+  const { after, types, values = false, signal = NO_CLIENT.signal } = options;
   const selectionOf = memoized((model: Model) => createSelection(model, ALL_RIGHTS));
   const reader = (): EntryReader => selectionOf(served().model)(types === undefined ? undefined : [types].flat());
+  reader();
   const place = await feed.placeOf(after);
-  const stop = new AbortController();
-  signal?.addEventListener('abort', feed.hear, { signal: stop.signal });
+  const stop = onGone({ ...NO_CLIENT, signal }, feed.hear);
   try {
-    const isOver = (): boolean => signal?.aborted === true;
-    for await (const { entries, log } of feed.follow(place, reader, isOver))
+    for await (const { entries, log } of feed.follow(place, reader, () => signal.aborted))
       for (const entry of entries) {
-        signal?.throwIfAborted();
+        signal.throwIfAborted();
         yield JSON.parse(entryJson(entry, cursorOf(log, entry.position), { keys: true, values })) as Change;
       }
-    signal?.throwIfAborted();
+    signal.throwIfAborted();
   } finally {
-    stop.abort();
+    stop();
   }
 }
 
