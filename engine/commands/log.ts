@@ -25,22 +25,20 @@ const ERASE =
   'records erase TYPE ID: deletes a record, and removes its values, those of what it owned, and who wrote them from the history';
 
 export const erase = command(ERASE, {}, ['TYPE', 'ID'], async (_, [name, text], settings) => {
-  const { isDeleted, entries } = await withDatabase(settings, async (own, driver) => {
+  const entries = await withDatabase(settings, async (own, driver) => {
     const { model, type, identifier } = await namedRecord(own, driver, name, text);
     const writes = createWrites(driver, createReads(driver), { served: () => model });
     const view = ownFields(defaultView(type, type.defaultVariant, ALL_RIGHTS));
-    const deleted = await writes.delete({ type, view, identifier, author: null }).catch((error: unknown) => {
-      if (error instanceof Problem && error.code === 'record-not-found') return undefined;
-      throw error;
-    });
+    const missing = await writes.delete({ type, view, identifier, author: null }).then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    if (missing && !(missing instanceof Problem && missing.code === 'record-not-found')) throw missing;
     const hasLog = (await driver.existing()).includes(LOG_TABLE);
-    const found = hasLog ? await driver.write((writer) => eraseEntries(writer, model, type, identifier)) : 0;
-    return { isDeleted: deleted !== undefined, entries: found };
+    const erased = hasLog ? await driver.write((writer) => eraseEntries(writer, model, type, identifier)) : 0;
+    if (missing && erased === 0) throw new StartError(`There is no ${name} ${text}`);
+    return erased;
   });
-  if (!isDeleted && entries === 0)
-    throw new StartError(`There is no ${name} ${text}, and nothing in the history of it`);
-  print(
-    `Erased ${name} ${text}${isDeleted ? '' : ', which was deleted before'}: ${entries} entries of the history are empty`,
-  );
+  print(`Erased ${name} ${text}: ${entries} entries of the history are empty`);
   return 0;
 });

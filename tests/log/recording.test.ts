@@ -257,9 +257,9 @@ test('what is erased leaves entries without content', async () => {
     expect((await ask(url, 'GET /api/products/2')).status).toBe(200);
   });
   const again = await project.run('erase', 'Product', '1');
-  expect(again.out).toBe('Erased Product 1, which was deleted before: 7 entries of the history are empty\n');
+  expect(again.out).toBe('Erased Product 1: 7 entries of the history are empty\n');
   for (const [words, message] of [
-    [['Product', '7'], 'There is no Product 7, and nothing in the history of it'],
+    [['Product', '7'], 'There is no Product 7'],
     [['Product', 'x'], '"x" is not an identifier; expected'],
     [['Produkt', '1'], 'There is no record type "Produkt"; did you mean "Product"?'],
   ] as const)

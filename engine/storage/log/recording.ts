@@ -54,7 +54,7 @@ const OWNED: Statement = { sql: `select distinct source || '/' || record from ${
 /** Takes out of the entries of a record, of its links and of all that it owned what they say. Returns their number. */
 export async function eraseEntries(
   writer: Writer,
-  { types, joinTables }: Model,
+  { joinTables }: Model,
   { table }: RecordType,
   identifier: Identifier,
 ): Promise<number> {
@@ -64,13 +64,12 @@ export async function eraseEntries(
     for (const owned of await writer.column(OWNED, [place])) places.add(String(owned));
     const [source = '', record = ''] = place.split(/\/(.*)/s);
     erased += (await writer.run(ERASED, [source, record])).changes;
-    const type = [...types.values()].find((one) => one.table === source);
     for (const { name, left, right } of joinTables)
       for (const [own, other] of [
         [left, right],
         [right, left],
       ] as const)
-        if (own.type === type)
+        if (own.type.table === source)
           erased += (await writer.run(ERASED_LINKS, [name, record, `${JSON.stringify(other.column)}:`])).changes;
   }
   return erased;

@@ -6,13 +6,11 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep } from '../../json/json.ts';
 import { membersOf } from '../../json/raw.ts';
 import type { RawMembers } from '../../json/tokenizer.ts';
-import { memoized } from '../../memo.ts';
 import type { Identifier } from '../../model/identifier.ts';
 import { OPEN_COLUMN, type RecordType, type Reference } from '../../model/model.ts';
-import { can } from '../../model/rights.ts';
 import { faultyRequest, Problem } from '../../problem.ts';
 import { type Column, encode, hasDefault, stampFor } from '../columns.ts';
-import type { Dialect } from '../dialect.ts';
+import type { Statement } from '../driver.ts';
 import type { RecordRestoration } from '../store.ts';
 import { ALL_ALLOWED } from '../write/allowed.ts';
 import { planWrite, type RowChange, type WritePlan } from '../write/plan.ts';
@@ -33,35 +31,31 @@ import { LOG_TABLE } from './recording.ts';
 export const noDeletion = ({ type, identifier }: Pick<RecordRestoration, 'type' | 'identifier'>): Problem =>
   new Problem('record-not-found', `The history has no deletion of ${type.name} ${identifier} that could be undone`);
 
-const statementsFor = memoized(({ oneOf }: Dialect) => {
-  const ofWrite = (columns: string, operation: string, condition: string) => ({
-    sql: `select ${columns} from ${LOG_TABLE} where tx = ? and operation = '${operation}' and ${condition} order by position desc`,
-  });
-  return {
-    /** Bound: table, identifier as text. */
-    deletion: {
-      sql: `select tx, position, "old" from ${LOG_TABLE} where operation = 'delete' and source = ? and record = ? order by position desc limit 1`,
-    },
-    /** Bound: number of the write, JSON array of owners. */
-    parts: ofWrite('source, record, owner, "old"', 'delete', oneOf('owner', 'text')),
-    /** Bound: number of the write, table of links, identifier as text. */
-    links: ofWrite('"old"', 'unlink', 'source = ? and record = ?'),
-    /** Bound: number of the write, first and last position, table, what the JSON of old values must contain. */
-    cut: ofWrite(
-      'record, "old", "new"',
-      'update',
-      `position between ? and ? and source = ? and replace("old", ?, '') <> "old"`,
-    ),
-    /** Bound: table, identifier as text, position. */
-    later: {
-      sql: `select "new" from ${LOG_TABLE} where source = ? and record = ? and position > ? and "new" is not null`,
-    },
-  };
+const ofWrite = (columns: string, operation: string, condition: string): Statement => ({
+  sql: `select ${columns} from ${LOG_TABLE} where tx = ? and operation = '${operation}' and ${condition} order by position desc`,
 });
+
+/** Bound: table, identifier as text. */
+const DELETION: Statement = {
+  sql: `select tx, position, "old" from ${LOG_TABLE} where operation = 'delete' and source = ? and record = ? order by position desc limit 1`,
+};
+/** Bound: number of the write, owner. */
+const PARTS = ofWrite('source, record, "old"', 'delete', 'owner = ? and "old" is not null');
+/** Bound: number of the write, table of links, identifier as text. */
+const LINKS = ofWrite('"old"', 'unlink', 'source = ? and record = ?');
+/** Bound: number of the write, first and last position, table, what the JSON of old values must contain. */
+const CUT = ofWrite(
+  'record, "old", "new"',
+  'update',
+  `position between ? and ? and source = ? and replace("old", ?, '') <> "old"`,
+);
+/** Bound: table, identifier as text, position. */
+const LATER: Statement = {
+  sql: `select "new" from ${LOG_TABLE} where source = ? and record = ? and position > ? and "new" is not null`,
+};
 
 interface Restoring {
   readonly session: WriteSession;
-  readonly statements: ReturnType<typeof statementsFor>;
   /** The number of the write that deleted the record, and the position of that entry. */
   readonly tx: number;
   readonly position: number;
@@ -82,61 +76,39 @@ const placeOf = ({ table }: RecordType, identifier: Identifier): string => `${ta
 export async function planRestore(
   session: WriteSession,
   { type, identifier }: Pick<RecordRestoration, 'type' | 'identifier'>,
-  dialect: Dialect,
 ): Promise<WritePlan> {
-  const { writer, tables, rights } = session;
-  const statements = statementsFor(dialect);
-  const [tx, position, old = null] = (await writer.get(statements.deletion, [type.table, String(identifier)])) ?? [];
+  const { writer, tables } = session;
+  const [tx, position, old = null] = (await writer.get(DELETION, [type.table, String(identifier)])) ?? [];
   if (old === null) throw noDeletion({ type, identifier });
   if (await writer.get(tables.of(type).load, [identifier])) {
     const message = `${type.name} ${identifier} is there already`;
     throw faultyRequest('identifier-conflict', [{ pointer: '', code: 'taken', message }]);
   }
-  const write = { tx: Number(tx), position: Number(position) };
-  const restoring: Restoring = { session, statements, ...write, restored: new Map(), circular: [] };
-  const root = restore(restoring, type, identifier, '', String(old));
-  await restoreParts(restoring, [root]);
-  for (const one of restoring.restored.values()) await fill(restoring, one);
-  for (const one of restoring.restored.values()) await relink(restoring, one);
+  const node = make(session, type, identifier, '');
+  const restored = new Map([[placeOf(type, identifier), { node, identifier, old: membersOf(String(old)) }]]);
+  const restoring: Restoring = { session, tx: Number(tx), position: Number(position), restored, circular: [] };
+  for (const place of restored.keys()) await restoreParts(restoring, place);
+  for (const one of restored.values()) await fill(restoring, one);
+  for (const one of restored.values()) await relink(restoring, one);
   throwRefused(session, 'invalid-reference');
-  const plan = await planWrite(session, ALL_ALLOWED, [root.node]);
-  const isHidden = (...types: readonly RecordType[]): boolean => types.some((one) => !can(rights, one, 'get'));
-  return {
-    ...plan,
-    rows: [...plan.rows.map((change) => ({ ...change, isHidden: isHidden(change.type) })), ...restoring.circular],
-    pairs: plan.pairs.map((pair) => ({ ...pair, isHidden: isHidden(pair.table.left.type, pair.table.right.type) })),
-  };
+  const plan = await planWrite(session, ALL_ALLOWED, [node]);
+  return { ...plan, rows: [...plan.rows, ...restoring.circular] };
 }
 
-function restore(
-  { session, restored }: Restoring,
-  type: RecordType,
-  identifier: Identifier,
-  pointer: string,
-  old: string,
-): Restored {
-  const one = { node: make(session, type, identifier, pointer), identifier, old: membersOf(old) };
-  restored.set(placeOf(type, identifier), one);
-  return one;
-}
-
-/** Records that the same write deleted with their owners. */
-async function restoreParts(restoring: Restoring, owners: readonly Restored[]): Promise<void> {
-  const { session, statements, tx, restored } = restoring;
-  const places = owners.map(({ node, identifier }) => placeOf(node.type, identifier));
-  const rows = await session.writer.all(statements.parts, [tx, JSON.stringify(places)]);
-  const parts = rows.flatMap(([source, record, owner, old]) => {
-    const parent = restored.get(String(owner))?.node;
-    const relation = [...(parent?.type.relations.values() ?? [])].find(
-      ({ owned, target }) => owned && target.table === source,
-    );
-    if (!parent || !relation || old === null) return [];
+/** Records that the same write deleted with their owner. */
+async function restoreParts({ session, tx, restored }: Restoring, owner: string): Promise<void> {
+  const { type, pointer } = restored.get(owner)?.node ?? {};
+  const relations = [...(type?.relations.values() ?? [])].filter(({ owned }) => owned);
+  if (relations.length === 0) return;
+  for (const [source, record, old] of await session.writer.all(PARTS, [tx, owner])) {
+    const relation = relations.find(({ target }) => target.table === source);
+    if (!relation) continue;
     const identifier = identifierIn(relation.target, String(record));
-    if (restored.has(placeOf(relation.target, identifier))) return [];
-    const pointer = `${parent.pointer}/${escapeStep(relation.name)}/${identifier}`;
-    return [restore(restoring, relation.target, identifier, pointer, String(old))];
-  });
-  if (parts.length > 0) await restoreParts(restoring, parts);
+    const place = placeOf(relation.target, identifier);
+    if (restored.has(place)) continue;
+    const node = make(session, relation.target, identifier, `${pointer}/${escapeStep(relation.name)}/${identifier}`);
+    restored.set(place, { node, identifier, old: membersOf(String(old)) });
+  }
 }
 
 /** The record as it is now; undefined if it is gone. */
@@ -182,13 +154,13 @@ async function fill(restoring: Restoring, { node, old }: Restored): Promise<void
 
 /** Its many-to-many links, and links to it that the write cut and nobody has set since. */
 async function relink(restoring: Restoring, restored: Restored): Promise<void> {
-  const { session, statements, tx, position } = restoring;
+  const { session, tx, position } = restoring;
   const { writer, tables, pairs } = session;
   const { node, identifier } = restored;
   for (const [table, column] of tables.joinsOf(node.type)) {
     const isLeft = column === table.left.column;
     const other = isLeft ? table.right : table.left;
-    for (const was of await writer.column(statements.links, [tx, table.name, String(identifier)])) {
+    for (const was of await writer.column(LINKS, [tx, table.name, String(identifier)])) {
       const linked = await linkIn(restoring, other.type, membersOf(String(was)).get(other.column)?.text ?? 'null');
       if (linked === null) continue;
       const [left, right] = isLeft ? [identifier, linked] : [linked, identifier];
@@ -197,14 +169,9 @@ async function relink(restoring: Restoring, restored: Restored): Promise<void> {
     }
   }
   // Cascades of other programs may change links after the deletion.
-  const range = [Math.abs(tx), tx < 0 ? Number.MAX_SAFE_INTEGER : position];
+  const range = [tx, Math.abs(tx), tx < 0 ? Number.MAX_SAFE_INTEGER : position];
   for (const { type, reference } of node.type.referrers)
-    for (const [record, was, is] of await writer.all(statements.cut, [
-      tx,
-      ...range,
-      type.table,
-      `${JSON.stringify(reference.column)}:`,
-    ])) {
+    for (const [record, was, is] of await writer.all(CUT, [...range, type.table, `"${reference.column}":`])) {
       const [before = new Map(), after] = [was, is].map((text) => membersOf(String(text)));
       if (JSON.parse(before.get(reference.column)?.text ?? 'null') !== identifier) continue;
       const child = identifierIn(type, String(record));
@@ -243,7 +210,7 @@ function linkBack(
 }
 
 async function linkAgain(
-  { session, statements, position }: Restoring,
+  { session, position }: Restoring,
   type: RecordType,
   identifier: Identifier,
   { column }: Reference,
@@ -251,7 +218,7 @@ async function linkAgain(
 ): Promise<void> {
   const child = await present(session, type, identifier, 'update');
   if (!child || storedValue(child, column) !== null) return;
-  const later = await session.writer.column(statements.later, [type.table, String(identifier), position]);
+  const later = await session.writer.column(LATER, [type.table, String(identifier), position]);
   const isSet = later.some((text) => (membersOf(String(text)).get(column)?.text ?? 'null') !== 'null');
   if (!isSet) child.assigned.set(column, { value: to, pointer: to.pointer, byOmission: false });
 }

@@ -16,7 +16,7 @@ import {
   type Relation,
   uniqueIndexes,
 } from '../../model/model.ts';
-import { namesRecords } from '../../model/rights.ts';
+import { can, namesRecords } from '../../model/rights.ts';
 import { faultyRequest, type Problem } from '../../problem.ts';
 import { type Column, columnOf, encode, foldedText, heldOperand, stampValues, withFolded } from '../columns.ts';
 import type { Row } from '../driver.ts';
@@ -174,8 +174,11 @@ function planOf(session: WriteSession, allowed: Allowed, resolved: Resolved, roo
   const rowOf = (record: Identifier | Node): RowId =>
     isNode(record) ? (newRows.get(record) ?? record.identifier ?? 0) : record;
   const planned = (value: SqlValue | Node): SqlValue | NewRow => (isNode(value) ? rowOf(value) : value);
+  const isHidden = (...types: readonly RecordType[]): boolean =>
+    types.some((type) => !can(session.rights, type, 'get'));
   const pairs = resolved.pairs.map(({ isWanted, table, left, right, pointer: at }): PairChange => {
-    return { kind: isWanted ? 'add' : 'remove', table, left: rowOf(left), right: rowOf(right), at, isHidden: false };
+    const sides = { left: rowOf(left), right: rowOf(right), isHidden: isHidden(table.left.type, table.right.type) };
+    return { kind: isWanted ? 'add' : 'remove', table, at, ...sides };
   });
   const changeOf = ({ node, changes }: Step): RowChange => {
     const { type, table, stored, identifier, pointer: at } = node;
@@ -190,7 +193,7 @@ function planOf(session: WriteSession, allowed: Allowed, resolved: Resolved, roo
       before: typeof stored === 'object' ? stored : undefined,
       set,
       at,
-      isHidden: false,
+      isHidden: isHidden(type),
     };
   };
   const unlinked = released.flatMap(({ relation: { owned, target: type }, reference, identifiers }) =>

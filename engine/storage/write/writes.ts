@@ -272,7 +272,7 @@ async function restoreRecord(
 ): Promise<stored.WrittenRecords> {
   const { type, identifier, rights = ALL_RIGHTS } = request;
   const session = createSession(transaction, request);
-  const plan = await planRestore(session, request, transaction.driver.dialect).catch((error: unknown) => {
+  const plan = await planRestore(session, request).catch((error: unknown) => {
     const isRefusal = error instanceof Problem && error.status < 500;
     throw isRefusal && !namesRecords(rights, type) ? noDeletion(request) : error;
   });
