@@ -105,10 +105,10 @@ const jobs: Readonly<Record<string, Job>> = {
     ],
   },
   suites: {
-    about: 'the generated suites of all schemas on PostgreSQL',
+    about: 'the generated suites of all schemas, large ones too, on both databases',
     programs: ['postgresql'],
     environment: { SUITES: 'all' },
-    commands: [['env', 'NIGHTLY=', ...onPostgres, 'tests/suite/schemas']],
+    commands: [jest, onPostgres].map((command) => ['env', 'NIGHTLY=', ...command, 'tests/suite/schemas']),
   },
   system: { about: 'nginx, HAProxy, systemd and Prometheus', programs: ['nginx', 'haproxy', 'prometheus'] },
   tools: { about: 'linters on the OpenAPI document', ...inTools },

@@ -10,21 +10,25 @@ import { fixtureSchemas, manyTypes } from '../support/schemas.ts';
 import { shippedSchemas } from '../support/shipped.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
-/** Their types are like those of the others: on PostgreSQL, only the nightly job `suites` takes them. */
-const more = [
+const isNight = process.env['SUITES'] === 'all';
+
+/** Their types are like those of the others: only the nightly job `suites` takes them. */
+const large = [
   { name: 'an ERP of 19 types', directory: 'tests/fixtures/erp' },
   { name: '200 types', directory: manyTypes(200) },
-  ...shippedSchemas.flatMap(({ name, directory }) =>
-    (['uuid', 'string'] as const).map((kind) => ({
-      name: `${name}, with keys of type ${kind}`,
-      directory: keyedSchema(directory, kind),
-    })),
-  ),
 ];
+
+const keyed = shippedSchemas.flatMap(({ name, directory }) =>
+  (['uuid', 'string'] as const).map((kind) => ({
+    name: `${name}, with keys of type ${kind}`,
+    directory: keyedSchema(directory, kind),
+  })),
+);
 
 const schemas = [
   ...shippedSchemas,
-  ...(databaseKind === 'sqlite' || process.env['SUITES'] === 'all' ? more : []),
+  ...(isNight ? large : []),
+  ...(isNight || databaseKind === 'sqlite' ? keyed : []),
   { name: 'one type', directory: 'tests/fixtures/one-type' },
   ...fixtureSchemas,
   { name: 'nested', directory: 'tests/fixtures/nested' },
