@@ -5,54 +5,30 @@
 import type { Log } from '../log.ts';
 import { type Fault, innermost, Problem, type ProblemCode } from '../problem.ts';
 import type { Awaitable, RulePlace } from './driver.ts';
+import kinds from './reasons.json';
 import type { ModelNumbers } from './store.ts';
 
 interface ReasonKind {
   /** What clients are told. */
   readonly text: string;
   /** Whether the database fails as a whole. */
-  readonly isOutage?: true;
+  readonly isOutage?: boolean;
   /** What requests wait for in vain, while others are served; for the log. */
   readonly shortage?: string;
   /** In seconds. */
   readonly retryAfter?: number;
 }
 
-const BUSY = 'The database is busy; try again';
-const CHANGED = {
-  text: 'Another version of the service changed the tables, and this one cannot use them; try again later',
-  retryAfter: 5,
-};
-const reasons = {
-  busy: { text: BUSY },
-  connections: { text: BUSY, shortage: 'the database server takes no more connections' },
-  locks: { text: BUSY, shortage: 'another transaction keeps rows or tables locked' },
-  unreachable: { text: 'The database cannot be reached; try again', isOutage: true },
-  readOnly: {
-    text: 'The database takes no writes at the moment: it, or its disk, is read-only; try again',
-    isOutage: true,
-  },
-  broken: { text: 'The database cannot use its disk; try again', isOutage: true },
-  moved: { text: 'The file of the database was moved, removed or replaced', isOutage: true },
-  changed: CHANGED,
-  /** The tables changed during a request. A retry may succeed, since any write was rolled back. */
-  outdated: CHANGED,
-  cutOff: { text: 'The search was cut off; try again', shortage: 'a search process ended before its search' },
-  lag: { text: BUSY, shortage: 'a replica lags behind the primary' },
-  crowded: {
-    text: 'Too many searches and long pages are waiting for the database; try again, or ask for what an index answers, or for shorter pages',
-  },
-  streaming: { text: 'Too many whole lists are being read; try again, or ask for pages' },
-  stopping: { text: 'The service is stopping' },
-} satisfies Readonly<Record<string, ReasonKind>>;
+/** outdated: the tables changed during a request. A retry may succeed, since any write was rolled back. */
+type Reason = keyof typeof kinds;
 
-type Reason = keyof typeof reasons;
+const reasons: Readonly<Record<Reason, ReasonKind>> = kinds;
 
 export class Unavailable extends Problem {
   readonly reason: Reason;
 
   constructor(reason: Reason, cause?: unknown) {
-    const { text, retryAfter } = kindOf(reason);
+    const { text, retryAfter } = reasons[reason];
     super('storage-busy', text, { cause, retryAfter });
     this.reason = reason;
   }
@@ -60,11 +36,9 @@ export class Unavailable extends Problem {
 
 export const unavailable = (reason: Reason, cause?: unknown): Unavailable => new Unavailable(reason, cause);
 
-const kindOf = (reason: Reason): ReasonKind => reasons[reason];
-
 export const isOutage = (error: unknown): error is Problem =>
   error instanceof Unavailable
-    ? kindOf(error.reason).isOutage === true
+    ? reasons[error.reason].isOutage === true
     : error instanceof Problem && (error.code === 'storage-full' || error.code === 'outcome-unknown');
 
 const MAX_REFUSAL_CHARS = 1000;
@@ -129,7 +103,7 @@ export function createOutages(database: string, log: Log | undefined, textOf: (e
   let current: { readonly since: number; ofWrite: boolean; requests: number } | undefined;
 
   function runShort(of: Reason, error?: unknown): void {
-    const { shortage } = kindOf(of);
+    const { shortage } = reasons[of];
     if (shortage === undefined) return;
     if (!isShort(of)) log?.warn({ database, ...(error ? { cause: textOf(innermost(error)) } : {}) }, shortage);
     seenAt.set(of, performance.now());
