@@ -23,6 +23,7 @@ import {
   type ResponseContent,
 } from '../operations/table.ts';
 import { MAX_GROUPS } from '../query/summary.ts';
+import type { ProblemCode } from '../problem.ts';
 import { PACKAGE_FOLDER } from '../process.ts';
 import type { HttpDialectName } from '../settings/settings.ts';
 import { arrayOf, type Components, createComponents, described } from './components.ts';
@@ -30,7 +31,15 @@ import { changeExample, creationExample, itemExample, recordExample, upsertExamp
 import { identifierParameter, parametersOf, sharedParameters } from './parameters.ts';
 import { changeRef, creationRef, itemRef, recordRef } from './schemas.ts';
 import texts from './operations.json';
-import { changes, headersOf, problemResponses, schemaOf, schemaRef, securitySchemes } from './shared.ts';
+import {
+  changes,
+  headersOf,
+  type ParameterName,
+  problemResponses,
+  schemaOf,
+  schemaRef,
+  securitySchemes,
+} from './shared.ts';
 
 export interface About {
   readonly title: string;
@@ -287,38 +296,25 @@ function contentOf(holds: ResponseContent, type: RecordType, parts: Components):
   }
 }
 
-const changesOperation = (parts: Components): JsonObject => ({
-  ...changes,
-  parameters: sharedParameters(
-    ['Log-After', 'Log-Limit', 'Changes-Type', 'Changes-Values', 'Last-Event-ID', 'X-Request-Id'],
-    parts,
-  ),
-  responses: {
-    200: {
-      description: 'The changes, and the cursor that follows them.',
-      headers: headersOf(['Link'], parts),
-      content: {
-        [JSON_TYPE]: {
-          schema: schemaOf('ChangesPage', parts),
+function changesOperation(parts: Components): JsonObject {
+  const { parameters, problems, answer, ...text } = changes;
+  return {
+    ...text,
+    parameters: sharedParameters(parameters as readonly ParameterName[], parts),
+    responses: {
+      200: {
+        description: answer,
+        headers: headersOf(['Link'], parts),
+        content: {
+          [JSON_TYPE]: { schema: schemaOf('ChangesPage', parts) },
+          [NDJSON_TYPE]: { schema: described('One change on each line.') },
+          [EVENTS_TYPE]: { schema: described('One change in each event (WHATWG HTML, 9.2), as they happen.') },
         },
-        [NDJSON_TYPE]: { schema: described('One change on each line.') },
-        [EVENTS_TYPE]: { schema: described('One change in each event (WHATWG HTML, 9.2), as they happen.') },
       },
+      ...problemResponses(problems as readonly ProblemCode[], parts),
     },
-    ...problemResponses(CHANGES_PROBLEMS, parts),
-  },
-});
-
-const CHANGES_PROBLEMS = [
-  'invalid-query',
-  'unauthorized',
-  'forbidden',
-  'not-acceptable',
-  'cursor-expired',
-  'rate-limited',
-  'internal-error',
-  'overloaded',
-] as const;
+  };
+}
 
 const guide = (name: string): string => readFileSync(join(PACKAGE_FOLDER, 'engine/openapi', name), 'utf8');
 const GUIDE = guide('guide.md');
