@@ -17,15 +17,16 @@ const split = (text: string): readonly [whole: string, fraction: string] => {
   return [whole, fraction];
 };
 
+/** The decimal * 10^DIGITS. */
+const unitsOf = ([whole, fraction]: ReturnType<typeof split>): bigint => BigInt(whole + fraction.padEnd(DIGITS, '0'));
+
 /** `units`: the sum * 10^DIGITS; `fraction`: the most digits after the point, -1 without a value. */
 const sum: Total<{ units: bigint; fraction: number }> = {
   start: () => ({ units: 0n, fraction: -1 }),
   step: (total, value) => {
     if (value === null) return total;
-    const [whole, fraction] = split(String(value));
-    total.units += BigInt(whole + fraction.padEnd(DIGITS, '0'));
-    total.fraction = Math.max(total.fraction, fraction.length);
-    return total;
+    const decimal = split(String(value));
+    return { units: total.units + unitsOf(decimal), fraction: Math.max(total.fraction, decimal[1].length) };
   },
   result: ({ units, fraction }) => {
     if (fraction < 0) return null;
@@ -41,13 +42,8 @@ const PLACES = 6;
 /** Rounded half away from zero, as PostgreSQL does. */
 const average: Total<{ units: bigint; count: bigint }> = {
   start: () => ({ units: 0n, count: 0n }),
-  step: (total, value) => {
-    if (value === null) return total;
-    const [whole, fraction] = split(String(value));
-    total.units += BigInt(whole + fraction.padEnd(DIGITS, '0'));
-    total.count += 1n;
-    return total;
-  },
+  step: (total, value) =>
+    value === null ? total : { units: total.units + unitsOf(split(String(value))), count: total.count + 1n },
   result: ({ units, count }) => {
     if (count === 0n) return null;
     const unit = 10n ** BigInt(DIGITS - PLACES) * count;
