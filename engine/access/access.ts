@@ -121,16 +121,8 @@ export function openAccess(
       known.set(request, found);
       return undefined;
     },
-    identityOf: (request) => {
-      const identity = resultOf(request);
-      if (identity instanceof Problem) throw identity;
-      return identity;
-    },
-    renewed: async (request) => {
-      const identity = await askAnew(request);
-      if (identity instanceof Problem) throw identity;
-      return identity;
-    },
+    identityOf: (request) => accepted(resultOf(request)),
+    renewed: async (request) => accepted(await askAnew(request)),
     nameOf: (request) => {
       const identity = known.get(request);
       return identity === undefined || identity instanceof Problem ? undefined : (identity.name ?? undefined);
@@ -154,6 +146,11 @@ export function openAccess(
     reports.changed(now);
     if (unread.length + faults.length > 0) reports.refused([...unread, ...faults]);
   }
+}
+
+function accepted(identity: Identity | Problem): Identity {
+  if (identity instanceof Problem) throw identity;
+  return identity;
 }
 
 function readTokens(file: string, unreadable: string): string {

@@ -14,7 +14,7 @@ import { type ChangePage, cursorOf, type Feed, type Place } from '../storage/log
 import type { Answer } from './answer.ts';
 import type { Exchange, ServeOperation } from './exchange.ts';
 import { linksTo } from './lists.ts';
-import type { OwnOffer } from './routes.ts';
+import type { Offer } from './routes.ts';
 
 export const CHANGES = '$changes';
 const MEDIA_TYPES = [JSON_TYPE, NDJSON_TYPE, EVENTS_TYPE];
@@ -77,7 +77,7 @@ export function createChanges(feed: Feed) {
     model: Model,
     rights: Rights,
     isCurrent: (request: IncomingMessage) => Promise<boolean>,
-  ): OwnOffer | undefined {
+  ): Offer | undefined {
     if (![...model.types.values()].some(({ history }) => history)) return undefined;
     const select = createSelection(model, rights);
     let streams = 0;
@@ -114,7 +114,8 @@ export function createChanges(feed: Feed) {
       streams += 1;
       return { status: 200, headers: EVENT_HEADERS, body: events(place, query, reader, exchange) };
     };
-    return { serve, mediaTypes: MEDIA_TYPES };
+    // Streams last for hours: their durations are apart from those of reads.
+    return { serve, mediaTypes: MEDIA_TYPES, label: { type: CHANGES, operation: 'changes' } };
   }
 
   return {

@@ -101,7 +101,7 @@ export interface Label {
   readonly operation: string;
 }
 
-interface Offer {
+export interface Offer {
   readonly serve: ServeOperation;
   readonly label: Label;
   readonly mediaTypes: readonly string[];
@@ -147,7 +147,7 @@ export function createRoutes(
   rights: Rights,
   serviceOf: (type: RecordType) => Service,
   bindings: readonly Binding[],
-  own: Readonly<Record<string, OwnOffer | undefined>> = {},
+  own: Readonly<Record<string, Offer | undefined>> = {},
 ): Routes {
   const made = new Map<string, TypeRoutes>();
   const isServed = (type: RecordType): boolean => type.operations.size > 0 && knows(rights, type.name);
@@ -166,7 +166,7 @@ export function createRoutes(
       return routes;
     },
     paths: () => [...types.values()].filter(isServed).map(({ path }) => path),
-    own: new Map(Object.entries(own).flatMap(([name, offer]) => (offer ? [[name, routeTo(name, offer)]] : []))),
+    own: new Map(Object.entries(own).flatMap(([name, offer]) => (offer ? [[name, routeTo(offer)]] : []))),
   };
 }
 
@@ -198,11 +198,9 @@ function routeOf(service: Service, bindings: readonly Binding[], path: Operation
   return { offers, withheld, unsuited, allow, options };
 }
 
-/** What is read at a path of its own, such as `/api/$me`. */
-export type OwnOffer = Pick<Offer, 'serve' | 'mediaTypes'>;
-
 /** `about`: the client's name, its role and its operations by type. */
-export const meOffer = (about: () => string): OwnOffer => ({
+export const meOffer = (about: () => string): Offer => ({
+  label: { type: '$me', operation: 'get' },
   mediaTypes: [table.JSON_TYPE],
   serve: ({ request }) => {
     const json = about();
@@ -210,8 +208,8 @@ export const meOffer = (about: () => string): OwnOffer => ({
   },
 });
 
-function routeTo(name: string, own: OwnOffer): Route {
-  const offer: Offer = { ...own, label: { type: name, operation: 'get' } };
+/** What is read at a path of its own, such as `/api/$me`. */
+function routeTo(offer: Offer): Route {
   const allow = 'GET, HEAD, OPTIONS';
   return {
     offers: new Map([

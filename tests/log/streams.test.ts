@@ -80,6 +80,20 @@ test('rights: types whose history is granted; 403 where there is none', async ()
   await close();
 });
 
+test('metrics count streams apart from reads', async () => {
+  const project = await newProject(FILES);
+  const { url, close } = await serve({
+    ...readSettings({ ...project.environment, METRICS: 'on' }),
+    shutdownTimeout: 5000,
+  });
+  await ask(url, `GET ${PATH}`);
+  const metrics = await (await fetch(`${url}/metrics`)).text();
+  expect(metrics).toContain(
+    'records_http_requests_total{type="$changes",operation="changes",status="200",problem=""} 1',
+  );
+  await close();
+});
+
 test('streams end when the service drains', async () => {
   const project = await newProject(FILES);
   const { url, close } = await serve({ ...readSettings(project.environment), shutdownTimeout: 5000 });
