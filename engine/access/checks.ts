@@ -41,11 +41,7 @@ function* fileFaults(file: RoleFile, checked: Checked): Findings {
     if (!types.has(name)) yield unknownType(name, ['unscoped', index], 'value');
   const { history = [] } = file;
   for (const [index, name] of (history === '*' ? [] : history).entries()) {
-    const type = types.get(name);
-    const path = ['history', index];
-    if (!type) yield unknownType(name, path, 'value');
-    else if (!type.history)
-      yield finding('bad-history', path, `${name} has no history: its descriptor does not say "history: true"`);
+    if (!types.has(name)) yield unknownType(name, ['history', index], 'value');
   }
   for (const section of SECTIONS)
     for (const [name, entry] of Object.entries(file[section] ?? {})) {
@@ -133,8 +129,10 @@ function* roleFaults(role: Role, checked: Checked): Findings {
   for (const name of role.history === 'all' ? [] : role.history) {
     const { history = [] } = role.file;
     const path = history.includes(name) ? ['history', history.indexOf(name)] : ['include'];
-    const message = `the role may not read ${name}, and so not its history either`;
-    if (!readable.get(name)?.read) yield finding('bad-history', path, message);
+    if (!model.types.get(name)?.history)
+      yield finding('bad-history', path, `${name} has no history: its descriptor does not say "history: true"`);
+    else if (!readable.get(name)?.read)
+      yield finding('bad-history', path, `the role may not read ${name}, and so not its history either`);
   }
   yield* scopeFaults(role, checked);
   for (const type of model.types.values()) {

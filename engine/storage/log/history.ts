@@ -4,9 +4,9 @@ import { memoized } from '../../memo.ts';
 import { type Identifier, identifierSql } from '../../model/identifier.ts';
 import { type RecordType, type Relation, wholeOf } from '../../model/model.ts';
 import { entryOf, hasHistory, hasWholeHistory, namesRecords, relationsFor, type Rights } from '../../model/rights.ts';
-import type { LogQuery } from '../../query/list-query.ts';
+import type { LogQuery, View } from '../../query/list-query.ts';
 import { type Dialect, literal, type Statement } from '../dialect.ts';
-import type { BoundStatement, Driver, Reader, Row } from '../driver.ts';
+import type { BoundStatement, Driver, Reader } from '../driver.ts';
 import { charging, type Reads } from '../read/reads.ts';
 import type { LogPage, Store } from '../store.ts';
 import { createEntryReader, deletionJson, type Entry, ENTRY_COLUMNS, entryJson, identifierIn } from './entries.ts';
@@ -14,10 +14,6 @@ import { cursorOf, positionIn } from './feed.ts';
 import { CONTEXT_TABLE, LOG_TABLE } from './recording.ts';
 
 const LOG_NUMBER: Statement = { sql: `select cast(log as text) from ${CONTEXT_TABLE}` };
-
-const TEXT = 'text';
-/** Cursors are no greater. */
-const END = Number.MAX_SAFE_INTEGER;
 
 /** The parts of a record whose log is read with its own: they are visible if it is. */
 function partsFor(rights: Rights, type: RecordType): readonly Relation[] {
@@ -34,8 +30,8 @@ function createStatements(dialect: Dialect) {
   const { quote, oneOf, oneOfPairs, plansSets, limit, name } = dialect;
   const page = `order by position desc ${limit}`;
   const from = `select ${ENTRY_COLUMNS} from ${LOG_TABLE}`;
-  const owned = oneOf('owner', TEXT);
-  const own = oneOfPairs(['source', TEXT], ['record', TEXT]);
+  const owned = oneOf('owner', 'text');
+  const own = oneOfPairs(['source', 'text'], ['record', 'text']);
   const positions = `select position from ${LOG_TABLE}`;
   // PostgreSQL would search the whole log backwards, expecting many entries; SQLite reads both indexes from their ends.
   const found = `found$ as ${plansSets ? 'materialized ' : ''}(${positions} where ${own} union all ${positions} where ${owned})`;
@@ -66,13 +62,11 @@ function createStatements(dialect: Dialect) {
 
 export function createLogReads(driver: Driver, { record }: Reads): Pick<Store, 'history' | 'deleted'> {
   const statements = createStatements(driver.dialect);
-  const readerOf = memoized((rights: Rights) =>
-    memoized((type: RecordType) => {
-      const types = new Set([type]);
-      for (const one of types) for (const { target } of partsFor(rights, one)) types.add(target);
-      return createEntryReader(types, rights);
-    }),
-  );
+  const readerOf = memoized(({ type, rights }: View) => {
+    const types = new Set([wholeOf(type)]);
+    for (const one of types) for (const { target } of partsFor(rights, one)) types.add(target);
+    return createEntryReader(types, rights);
+  });
 
   /** The sources and records of a record's own entries, and the owners of those of its parts. */
   async function placesOf(reader: Reader, rights: Rights, whole: RecordType, identifier: Identifier) {
@@ -104,11 +98,11 @@ export function createLogReads(driver: Driver, { record }: Reads): Pick<Store, '
     textOf: (entry: Entry, cursor: string) => string,
   ): Promise<LogPage> {
     const log = String(await reader.value(LOG_NUMBER, []));
-    const before = after === undefined ? END : positionIn(after, log);
+    const before = after === undefined ? Number.MAX_SAFE_INTEGER : positionIn(after, log);
     const charge = charging(caller);
-    const onRow = (row: Row): void => row.slice(VALUES_AT).forEach(charge);
-    const rows = await reader.all(statement, [...values, before, limit + 1, 0], onRow);
-    const { entryOf: read } = readerOf(view.rights)(wholeOf(view.type));
+    const bound = [...values, before, limit + 1, 0];
+    const rows = await reader.all(statement, bound, (row) => row.forEach(charge));
+    const { entryOf: read } = readerOf(view);
     const page = rows.slice(0, limit);
     const [last] = page.at(-1) ?? [];
     return {
@@ -139,6 +133,3 @@ export function createLogReads(driver: Driver, { record }: Reads): Pick<Store, '
     },
   };
 }
-
-/** The place of the values in ENTRY_COLUMNS. */
-const VALUES_AT = 7;
