@@ -34,19 +34,20 @@ const MOST_STATEMENTS = 2000;
 
 export function createVisible(dialect: Dialect) {
   const statements = createCache<Statement>(MOST_STATEMENTS);
+  const prepared = ({ sql, reads, values }: ReturnType<Clause['before']>): Bound => {
+    return { statement: statements(sql, () => ({ sql, reads })), values };
+  };
   const plain = memoized(({ query, reads }: RecordStatement): Statement => ({ sql: query, reads }));
   const boundTo = memoized((rights: Rights) => {
     const { tables } = rights;
     return memoized((statement: RecordStatement): Bound => {
       if (tables === undefined) return { statement: plain(statement), values: [] };
-      const { sql, reads, values } = new Clause(rights, tables, dialect).before(statement);
-      return { statement: statements(sql, () => ({ sql, reads })), values };
+      return prepared(new Clause(rights, tables, dialect).before(statement));
     });
   });
-  const meeting = memoized((conditions: readonly Filter[], table: VisibleTable, rights: Rights): Bound => {
-    const { sql, reads, values } = new Clause(rights, new Map(), dialect).meeting(table, conditions);
-    return { statement: statements(sql, () => ({ sql, reads })), values };
-  });
+  const meeting = memoized((conditions: readonly Filter[], table: VisibleTable, rights: Rights): Bound =>
+    prepared(new Clause(rights, new Map(), dialect).meeting(table, conditions)),
+  );
   return {
     /** Finds those of the given records that meet conditions of the role. Bound: JSON array of identifiers. */
     meeting,

@@ -260,14 +260,12 @@ async function ownersOf(
   return found;
 }
 
-const VERBS = { create: 'create', update: 'change', delete: 'delete' } as const;
-
 function refuseRecord(session: WriteSession, { type, action, pointer, record, at }: Expected<Identifier | Node>): void {
   const { records, unique } = session;
   const isFound = records.some((item) => item.pointer === pointer && item.identifier === idIn(record));
   if (unique && action === 'update' && isNode(record) && isFound) throw notUpsertable(session, [pointer]);
   const name = action === 'create' ? `records of ${type.name} here` : nameOf({ type, identifier: idIn(record) });
-  forbid(session, pointer, `You may not ${VERBS[action]} ${name}`, at);
+  forbid(session, pointer, `You may not ${action === 'update' ? 'change' : action} ${name}`, at);
 }
 
 /** Of an upsert, for a record that the role may not read or may not change. */
