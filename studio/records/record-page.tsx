@@ -1,5 +1,5 @@
 /** A record as a whole: its values, what it leads to, and the sets that belong to it. */
-import { Box, Button, Link, Paper, Tab as TabHead, Tabs, Typography } from '@mui/material';
+import { Box, Button, Link, Paper, Tab, Tabs, Typography } from '@mui/material';
 import { useGetOne } from 'ra-core';
 import { type ReactNode, useState } from 'react';
 import { Link as RouterLink, useNavigate } from 'react-router-dom';
@@ -36,8 +36,6 @@ import { RelatedList, RelatedSet } from './related-records.tsx';
 
 const History = page(() => import('./history.tsx'));
 
-type Tab = 'record' | 'history';
-
 interface RecordPageProps {
   readonly type: TypeInfo;
   readonly id: string;
@@ -49,7 +47,7 @@ export default function RecordPage({ type, id }: RecordPageProps) {
   const navigate = useNavigate();
   const variant = useVariant();
   const { data, error, refetch } = useGetOne<StudioRecord>(type.path, { id, meta: { variant } }, { retry: false });
-  const [tab, setTab] = useState<Tab>('record');
+  const [tab, setTab] = useState('record');
   const edit = `${recordPath(type, id)}/edit`;
   useKeys({ e: can(type, 'update') ? () => void navigate(edit) : undefined });
   if (error) return <ProblemAlert error={error} onRetry={() => void refetch()} />;
@@ -105,9 +103,9 @@ export default function RecordPage({ type, id }: RecordPageProps) {
         {can(type, 'delete') && <DeleteButton type={type} record={data} variant={variant} />}
       </Box>
       {type.history && (
-        <Tabs value={tab} onChange={(_event, next: Tab) => setTab(next)} sx={{ mb: 2 }}>
-          <TabHead value="record" label={type.title.one} />
-          <TabHead value="history" label={say('history.title')} />
+        <Tabs value={tab} onChange={(_event, next: string) => setTab(next)} sx={{ mb: 2 }}>
+          <Tab value="record" label={type.title.one} />
+          <Tab value="history" label={say('history.title')} />
         </Tabs>
       )}
       {tab === 'history' ? (
