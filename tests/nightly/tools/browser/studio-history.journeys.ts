@@ -85,6 +85,22 @@ test('what was deleted is listed; what stands in the way of a restore is said', 
   await close();
 });
 
+test('the deletion of several records is undone at once', async () => {
+  const { page, complaints, close } = await visit(LAPTOP);
+  for (const name of ['Bohrer 1', 'Bohrer 2']) await ask('POST', 'tools', { name });
+  await page.goto(`${server.url}/studio/tools?name[like]=Bohrer*`);
+  await page.getByRole('checkbox', { name: 'Alle auf dieser Seite auswählen' }).check();
+  await page.getByRole('button', { name: 'Löschen' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Löschen' }).click();
+  await page.getByText('2 Datensätze wurden gelöscht').waitFor();
+  await page.getByRole('button', { name: 'Rückgängig' }).click();
+  await page.getByText('2 Datensätze sind wieder da').waitFor();
+  await page.getByRole('link', { name: 'Bohrer 2' }).waitFor();
+  expect((await ask('GET', 'tools?_cnd[name][like]=Bohrer*&fields=name')).stored).toHaveLength(2);
+  expect(complaints).toEqual([]);
+  await close();
+});
+
 test('types without a history have no word of it', async () => {
   const { page, complaints, close } = await visit(LAPTOP);
   await page.goto(`${server.url}/studio/shelves/1`);
