@@ -22,7 +22,6 @@ export const isOfRole = <G extends Granted | RoleGrant>(grant: G): grant is G & 
 const LINE = /^(?<name>[\w.@-]{1,64})(?<words>(?:\s+[^\s=]+=\S+)+)\s+sha256=(?<hash>[0-9a-f]{64})$/;
 const EXPECTED =
   'expected NAME read=TYPES write=TYPES history=TYPES sha256=HASH, or NAME role=ROLE claim:NAME=VALUE sha256=HASH, as "records token" prints it';
-const NOTHING: TypeNames = new Set();
 const CLAIM = 'claim:';
 
 export const createToken = (): string => `rec_${crypto.randomBytes(32).toString('base64url')}`;
@@ -40,7 +39,7 @@ function wordsOf(grant: Granted | RoleGrant): readonly string[] {
     );
     return [`role=${grant.role}`, ...claims];
   }
-  const { read, write, history = NOTHING } = grant;
+  const { read, write, history = new Set<string>() } = grant;
   return Object.entries({ read, write, history }).flatMap(([right, types]) =>
     types === 'all' ? `${right}=*` : types.size === 0 ? [] : `${right}=${[...types].join()}`,
   );

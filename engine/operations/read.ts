@@ -35,12 +35,7 @@ function notFound(type: RecordType, id: Identifier): never {
 }
 
 /** Reads a page of the log. */
-export type LogRead = (
-  context: OperationContext,
-  query: LogQuery,
-  identifier: string,
-  caller: Caller,
-) => Promise<LogPage>;
+export type LogRead = (context: OperationContext, query: LogQuery, id: string, caller: Caller) => Promise<LogPage>;
 
 /** Fails with `record-not-found` for a record that is not there and has no entries. */
 export const history: LogRead = async ({ type, store }, query, identifier, caller) => {
