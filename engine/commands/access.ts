@@ -15,7 +15,6 @@ import { StartError } from '../problem.ts';
 import { print } from '../process.ts';
 import { orderBy } from '../query/paging.ts';
 import { defaultView } from '../query/paths.ts';
-import type { Settings } from '../settings/settings.ts';
 import { type Command, command, readAccess, roleNamed, STRING, STRINGS, typeNamed } from './command.ts';
 import { claimsIn } from './token.ts';
 
@@ -69,19 +68,6 @@ function summaryOf({ where, to, set }: Rule, written: Written['value'] = true): 
 /** In one line. */
 const yamlOf = (value: unknown): string => stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trim();
 
-const explain = command(
-  USAGE,
-  { role: STRING, claim: STRINGS, body: STRING },
-  ['METHOD', 'PATH'],
-  async ({ role: name, claim = [], body: file }, [method, path], settings) => {
-    if (name === undefined) throw new StartError(`--role says whose request it is\n${USAGE}`);
-    const role = roleNamed(readAccess(settings).roles, name);
-    const body = file === undefined ? undefined : readFileSync(file, 'utf8');
-    print(await explained(role, claimsIn(claim), method.toUpperCase(), path, body, settings));
-    return 0;
-  },
-);
-
 const ACTIONS_OF: Readonly<Record<string, readonly Action[]>> = {
   GET: ['read'],
   HEAD: ['read'],
@@ -92,44 +78,48 @@ const ACTIONS_OF: Readonly<Record<string, readonly Action[]>> = {
 };
 
 /** Sends the request to a service of its own, as a dry run. */
-async function explained(
-  role: Role,
-  claims: Claims,
-  method: string,
-  path: string,
-  given: string | undefined,
-  settings: Settings,
-) {
-  const identify = () => ({ name: 'explain', role: role.name, claims });
-  const engine = await startEngine({ ...settings, migrate: false, logLevel: 'silent', rateLimit: Infinity, identify });
-  const server = createServer((request: IncomingMessage, response) => engine.handler(request, response));
-  try {
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const url = new URL(path, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-    if (method !== 'GET' && method !== 'HEAD') url.searchParams.set('dryRun', 'true');
-    const body = given ?? (method === 'PATCH' || method === 'PUT' ? '{}' : null);
-    const headers = { 'content-type': 'application/json', prefer: 'max-affected=10000' };
-    const answer = await fetch(url, { method, headers, body });
-    const lines = [`${answer.status} ${method} ${path}`];
-    if (answer.status >= 400) lines.push(...reasonsIn(await answer.text()));
-    const { model } = engine;
-    const [, segment = '', identifier = ''] = /^\/api\/([^/?]+)(?:\/([^/?$][^/?]*))?/.exec(url.pathname) ?? [];
-    const type = [...model.types.values()].find((one) => one.path === decodeURIComponent(segment));
-    if (!type) return lines.join('\n');
-    for (const action of ACTIONS_OF[method] ?? []) {
-      lines.push(`  ${action}: ${describeRule(role, type, action, model)}`);
-      const rule = ruleOf(role, type, model, action);
-      if (rule && identifier !== '')
-        for (const unmet of await unmetBy(decodeURIComponent(identifier), type, rule, claims, engine))
-          lines.push(`    not met: ${unmet}`);
+const explain = command(
+  USAGE,
+  { role: STRING, claim: STRINGS, body: STRING },
+  ['METHOD', 'PATH'],
+  async ({ role: name, claim = [], body: file }, [word, path], settings) => {
+    if (name === undefined) throw new StartError(`--role says whose request it is\n${USAGE}`);
+    const role = roleNamed(readAccess(settings).roles, name);
+    const given = file === undefined ? undefined : readFileSync(file, 'utf8');
+    const [method, claims] = [word.toUpperCase(), claimsIn(claim)];
+    const identify = () => ({ name: 'explain', role: role.name, claims });
+    const quiet = { migrate: false, logLevel: 'silent', rateLimit: Infinity } as const;
+    const engine = await startEngine({ ...settings, ...quiet, identify });
+    const server = createServer((request: IncomingMessage, response) => engine.handler(request, response));
+    try {
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      const url = new URL(path, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+      if (method !== 'GET' && method !== 'HEAD') url.searchParams.set('dryRun', 'true');
+      const body = given ?? (method === 'PATCH' || method === 'PUT' ? '{}' : null);
+      const headers = { 'content-type': 'application/json', prefer: 'max-affected=10000' };
+      const answer = await fetch(url, { method, headers, body });
+      const lines = [`${answer.status} ${method} ${path}`];
+      if (answer.status >= 400) lines.push(...reasonsIn(await answer.text()));
+      const { model } = engine;
+      const [, segment = '', identifier = ''] = /^\/api\/([^/?]+)(?:\/([^/?$][^/?]*))?/.exec(url.pathname) ?? [];
+      const type = [...model.types.values()].find((one) => one.path === decodeURIComponent(segment));
+      for (const action of ACTIONS_OF[method] ?? []) {
+        if (!type) break;
+        lines.push(`  ${action}: ${describeRule(role, type, action, model)}`);
+        const rule = ruleOf(role, type, model, action);
+        if (rule && identifier !== '')
+          for (const unmet of await unmetBy(decodeURIComponent(identifier), type, rule, claims, engine))
+            lines.push(`    not met: ${unmet}`);
+      }
+      if (type?.history) lines.push(`  history: ${describeHistory(role, type, model)}`);
+      print(lines.join('\n'));
+      return 0;
+    } finally {
+      await new Promise((resolve) => server.close(resolve));
+      await engine.close();
     }
-    if (type.history) lines.push(`  history: ${describeHistory(role, type, model)}`);
-    return lines.join('\n');
-  } finally {
-    await new Promise((resolve) => server.close(resolve));
-    await engine.close();
-  }
-}
+  },
+);
 
 /** What a problem says of the request, or of each place of its body. */
 function reasonsIn(problem: string): readonly string[] {
