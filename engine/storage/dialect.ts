@@ -1,8 +1,11 @@
 /** The parts of one database's SQL that Knex does not cover. Members return SQL unless noted. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Knex } from 'knex';
 import type { DialectName, SqlValue } from '../field-types/field-type.ts';
 import type { IdentifierField } from '../model/identifier.ts';
 import type { JoinTable, RecordType } from '../model/model.ts';
+import { PACKAGE_FOLDER } from '../process.ts';
 import type { View } from '../query/list-query.ts';
 import type { Column } from './columns.ts';
 import type { BulkColumn } from './columns.ts';
@@ -199,6 +202,13 @@ export interface SingleWrites {
   /** Bound: left, right, each an identifier or the number of a new record. */
   readonly insertPair: (join: JoinTable) => Statement;
 }
+
+/** The SQL of a file in this folder, in which `{NAME}` stands for a word. */
+export const sqlIn = (file: string, words: Readonly<Record<string, string>>): string =>
+  readFileSync(join(PACKAGE_FOLDER, 'engine/storage', file), 'utf8').replaceAll(
+    /\{([A-Z_]+)\}/g,
+    (_, name: string) => words[name] ?? '',
+  );
 
 // SQL that concatenates JSON as strings, to parse nothing between levels and allow any number of keys.
 

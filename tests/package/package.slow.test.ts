@@ -28,7 +28,7 @@ test('it has the program, its types and its documents, and neither sources nor t
   expect(outside.toSorted()).toEqual(
     (
       'CHANGELOG.md LICENSE README.md SECURITY.md deploy/records.service dist/LICENSES.txt ' +
-      'dist/sbom.cdx.json dist/server.js engine/descriptor/descriptor.schema.json engine/openapi/guide.md engine/openapi/simple-guide.md package.json'
+      'dist/sbom.cdx.json dist/server.js engine/descriptor/descriptor.schema.json engine/openapi/guide.md engine/openapi/simple-guide.md engine/storage/postgres/catalogue.sql engine/storage/sqlite/catalogue.sql package.json'
     )
       .split(' ')
       .toSorted(),
@@ -47,6 +47,7 @@ test('it has the program, its types and its documents, and neither sources nor t
       '.md',
       '.mjs',
       '.service',
+      '.sql',
       '.txt',
       '.yaml',
       '.yml',

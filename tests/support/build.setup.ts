@@ -43,6 +43,8 @@ async function built(): Promise<string> {
     'descriptor/descriptor.schema.json',
     'openapi/guide.md',
     'openapi/simple-guide.md',
+    'storage/postgres/catalogue.sql',
+    'storage/sqlite/catalogue.sql',
   ])
     await cp(join('engine', kept), join(own, 'engine', kept), { recursive: true });
   await promisify(execFile)(process.execPath, [TSC, ...OPTIONS, '--outDir', own]);
