@@ -65,12 +65,11 @@ export async function eraseEntries(
     const [source = '', record = ''] = place.split(/\/(.*)/s);
     erased += (await writer.run(ERASED, [source, record])).changes;
     for (const { name, left, right } of joinTables)
-      for (const [own, other] of [
-        [left, right],
-        [right, left],
-      ] as const)
+      for (const own of [left, right]) {
+        const other = own === left ? right : left;
         if (own.type.table === source)
-          erased += (await writer.run(ERASED_LINKS, [name, record, `${JSON.stringify(other.column)}:`])).changes;
+          erased += (await writer.run(ERASED_LINKS, [name, record, `"${other.column}":`])).changes;
+      }
   }
   return erased;
 }

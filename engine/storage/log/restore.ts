@@ -184,29 +184,26 @@ async function relink(restoring: Restoring, restored: Restored): Promise<void> {
 /** A link between restored records. It gets a statement of its own, since such links may lead round in circles. */
 function linkBack(
   { session, circular }: Restoring,
-  { node }: Restored,
+  { node, identifier }: Restored,
   before: RawMembers,
-  [column, to]: readonly [column: string, to: Identifier],
+  [name, to]: readonly [column: string, to: Identifier],
 ): void {
-  const { type, identifier, pointer, table } = node;
-  for (const [name, { text }] of before) {
-    const stamp = table.columnOf.get(name);
-    if (stamp?.field?.generated)
-      node.assigned.set(name, { value: valueIn(session, stamp, text), pointer, byOmission: false });
+  const { type, pointer, table, assigned } = node;
+  for (const column of table.columns.filter(({ field }) => field?.generated)) {
+    const text = before.get(column.name)?.text;
+    if (text) assigned.set(column.name, { value: valueIn(session, column, text), pointer, byOmission: false });
   }
-  if (session.isDry && session.rights.checked === undefined)
-    node.assigned.set(column, { value: to, pointer, byOmission: false });
-  else if (identifier !== undefined)
-    circular.push({
-      kind: 'update',
-      type,
-      rows: [identifier],
-      identifier,
-      before: [],
-      set: new Map([[column, to]]),
-      at: pointer,
-      isHidden: true,
-    });
+  const change = {
+    kind: 'update',
+    type,
+    rows: [identifier],
+    identifier,
+    before: [],
+    at: pointer,
+    isHidden: true,
+  } as const;
+  if (!session.isDry || session.rights.checked) circular.push({ ...change, set: new Map([[name, to]]) });
+  else assigned.set(name, { value: to, pointer, byOmission: false });
 }
 
 async function linkAgain(
