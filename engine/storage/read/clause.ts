@@ -100,7 +100,9 @@ class Clause {
     const shown = [...named].flatMap((name) => {
       const table = this.#tables.get(wholeName(name));
       if (table === undefined) return [];
-      const visible = isOfData ? this.#all(table) : this.#visible(table, named, wholeName(name) !== name);
+      this.#data.add(table.type.table);
+      const all = `select * from ${quote(table.data.table)}`;
+      const visible = isOfData ? all : this.#visible(table, named, wholeName(name) !== name);
       return [`${quote(name)} as not materialized (${visible})`];
     });
     const [comma, rest] = query.startsWith('with ') ? [',', query.slice('with '.length)] : ['', query];
@@ -125,21 +127,14 @@ class Clause {
     return [...this.#data].map((name) => `${quote(`${name}$`)} as not materialized (select * from ${stored(name)})`);
   }
 
-  #all({ type, data }: VisibleTable): string {
-    this.#data.add(type.table);
-    return `select * from ${this.#dialect.quote(data.table)}`;
-  }
-
   #visible({ type, data }: VisibleTable, named: ReadonlySet<string>, isOfOwner: boolean): string {
     const { quote } = this.#dialect;
-    this.#data.add(type.table);
-    const { identifier } = type;
     const shown = columnsOf(type, this.#dialect.name).flatMap((column, index) => {
       const names = [column.name, ...(column.reference ? [maskedColumn(column.reference)] : [])];
       const read = names.filter((name) => named.has(name));
       return read.map((name) => this.#column(type, data, { ...column, name }, index));
     });
-    const select = [`${ROW}.${quote(identifier.column)}`, ...shown].join(', ');
+    const select = [`${ROW}.${quote(type.identifier.column)}`, ...shown].join(', ');
     const conditions = isOfOwner ? [] : conditionsOn(this.#rights, type);
     const { joins, condition } = this.#condition(data, conditions, ROW);
     return `select ${select} from ${quote(data.table)} as ${ROW}${joins}${condition === '' ? '' : ` where ${condition}`}`;
@@ -148,9 +143,10 @@ class Clause {
   #column(type: RecordType, data: RecordType, { name, field, folds, reference }: Column, index: number): string {
     const { quote } = this.#dialect;
     const column = `${ROW}.${quote(reference?.column ?? name)}`;
-    const hidden = `null as ${quote(name)}`;
     const stored = field ?? folds;
-    if (stored) return type.fields.has(stored.name) && !shows(this.#rights, type, stored.name) ? hidden : column;
+    if (stored && type.fields.has(stored.name) && !shows(this.#rights, type, stored.name))
+      return `null as ${quote(name)}`;
+    if (stored) return column;
     if (reference === undefined) {
       const isOpen = entryOf(this.#rights, type.name, 'read')?.openKeys;
       return isOpen ? column : `cast('{}' as ${this.#dialect.openKeys}) as ${quote(name)}`;
