@@ -8,14 +8,13 @@ import { escapeStep } from '../../json/json.ts';
 import type { RecordType } from '../../model/model.ts';
 import { canFollow } from '../../model/rights.ts';
 import { faultyRequest, Problem, reasonOf } from '../../problem.ts';
-import type { Caller } from '../../edge/caller.ts';
-import { columnOf, type Stamp } from '../columns.ts';
+import { columnOf } from '../columns.ts';
 import { type BoundStatement, ConstraintError, type Reader } from '../driver.ts';
 import { RefusedByOthers } from '../unavailable.ts';
 import { confirm } from './allowed.ts';
 import { type Rows, TOO_DEEP } from './cascade.ts';
 import { boundTo, greatestOf, isNew, noteIdentifier, numberOf, type RowChange, type WritePlan } from './plan.ts';
-import { deletedByBody, type WriteContext, type WriteSession } from './session.ts';
+import { deletedByBody, type SessionRequest, type WriteContext, type WriteSession } from './session.ts';
 import { MAX_LISTED, rowsJson } from './tables.ts';
 
 export async function apply(session: WriteSession, plan: WritePlan): Promise<readonly Identifier[]> {
@@ -37,11 +36,7 @@ export const isRecorded = ({ rows, pairs }: Pick<WritePlan, 'rows' | 'pairs'>): 
 
 /** Says who makes the changes that are recorded. */
 export const attributionOf = (
-  {
-    tables,
-    stamp,
-    caller,
-  }: Pick<WriteContext, 'tables'> & { readonly stamp: Stamp; readonly caller?: Caller | undefined },
+  { tables, stamp, caller }: Pick<WriteContext, 'tables'> & Pick<SessionRequest, 'stamp' | 'caller'>,
   hasEntries: boolean,
 ): readonly BoundStatement[] =>
   hasEntries ? [{ statement: tables.attribution.set, values: [stamp.author, caller?.request ?? null] }] : [];

@@ -167,7 +167,7 @@ export interface Transaction extends WriteContext {
 /** Reruns of a request's transaction reuse its stamp: the author, and the time of `now`. */
 export type Stamped<R> = R & { readonly stamp: Stamp };
 
-interface SessionRequest {
+export interface SessionRequest {
   readonly stamp: Stamp;
   readonly items?: readonly BodyRecord[];
   readonly raw?: RawValues | undefined;
