@@ -107,7 +107,8 @@ function issuerIn(token: string, { decodeJwt }: Jose): string | undefined {
 }
 
 function openIssuer(descriptor: IssuerDescriptor, directory: string, log: Log, library: Jose): Issuers {
-  const { issuer, jwks, name, role } = descriptor;
+  const { issuer, audience, jwks, name, role, algorithms = USUAL } = descriptor;
+  const { jwtVerify, errors } = library;
   const keys = keySet(new URL(jwks, pathToFileURL(`${directory}/`)), library);
   const remembered = new Map<string, { readonly identity: Identity; readonly until: number }>();
   let demanded = -Infinity;
@@ -117,18 +118,20 @@ function openIssuer(descriptor: IssuerDescriptor, directory: string, log: Log, l
       () => remembered.clear(),
       (error: unknown) => log.error({ issuer, jwks, cause: reasonOf(error) }, 'the keys of an issuer cannot be read'),
     );
+  const required = { issuer, audience, algorithms: [...algorithms], requiredClaims: ['exp'] };
+  // Where keys are several, a token must name its key (OpenID Connect Core, 10.1).
+  const verify = (token: string) => jwtVerify(token, keys, { ...required, clockTolerance: SKEW_S });
   /** A key that is unknown may be new. */
-  const verified = (token: string): Promise<jose.JWTPayload> =>
-    verify(token, keys, descriptor, library).catch(async (error: unknown) => {
-      const isUnknown = error instanceof library.errors.JWKSNoMatchingKey;
-      if (!isUnknown || performance.now() - demanded < DEMAND_MS) throw error;
+  const verified = (token: string) =>
+    verify(token).catch(async (error: unknown) => {
+      if (!(error instanceof errors.JWKSNoMatchingKey) || performance.now() - demanded < DEMAND_MS) throw error;
       demanded = performance.now();
       await renew();
-      return verify(token, keys, descriptor, library);
+      return verify(token);
     });
   const identify = async (token: string, key: string): Promise<Identity | Problem> => {
     try {
-      const claims = await verified(token);
+      const { payload: claims } = await verified(token);
       const { sub, exp = 0 } = claims;
       if (typeof sub !== 'string' || sub === '') return invalidToken('The token names nobody: it has no "sub"');
       const by = { name: name === undefined ? sub : `${name}/${sub}`, key: `${issuer} ${sub}` };
@@ -137,7 +140,7 @@ function openIssuer(descriptor: IssuerDescriptor, directory: string, log: Log, l
       remembered.set(key, { identity, until: (exp + SKEW_S) * 1000 });
       return identity;
     } catch (error) {
-      if (error instanceof library.errors.JOSEError) return invalidToken(`The token is not valid: ${error.message}`);
+      if (error instanceof errors.JOSEError) return invalidToken(`The token is not valid: ${error.message}`);
       throw error;
     }
   };
@@ -153,10 +156,8 @@ function openIssuer(descriptor: IssuerDescriptor, directory: string, log: Log, l
   };
 }
 
-type KeySet = ReturnType<Jose['createRemoteJWKSet']>;
-
 /** Keys that are read where `reload` is called, and else stay. They are none at first. */
-const keySet = (address: URL, { createRemoteJWKSet, customFetch, jwksCache }: Jose): KeySet =>
+const keySet = (address: URL, { createRemoteJWKSet, customFetch, jwksCache }: Jose) =>
   createRemoteJWKSet(address, {
     timeoutDuration: TIMEOUT_MS,
     cacheMaxAge: Infinity,
@@ -164,13 +165,6 @@ const keySet = (address: URL, { createRemoteJWKSet, customFetch, jwksCache }: Jo
     [jwksCache]: { uat: Date.now(), jwks: { keys: [] } },
     ...(address.protocol === 'file:' && { [customFetch]: async () => new Response(await readFile(address)) }),
   });
-
-/** Where keys are several, a token must name its key (OpenID Connect Core, 10.1). */
-async function verify(token: string, keys: KeySet, descriptor: IssuerDescriptor, { jwtVerify }: Jose) {
-  const { issuer, audience, algorithms = USUAL } = descriptor;
-  const required = { issuer, audience, clockTolerance: SKEW_S, requiredClaims: ['exp'] };
-  return (await jwtVerify(token, keys, { ...required, algorithms: [...algorithms] })).payload;
-}
 
 /** The role of a claim; of a list with a map, that of the first entry of the map. */
 function roleIn(payload: jose.JWTPayload, { claim, map }: IssuerDescriptor['role']): string | undefined {
