@@ -2,16 +2,19 @@
 import { MAX_ECHO, shortened } from './names.ts';
 import kinds from './problems.json';
 
-interface ProblemKind {
+export interface ProblemKind {
   readonly status: number;
   readonly title: string;
   /** Seconds; undefined if a retry cannot help (RFC 9110, 10.2.3). */
   readonly retryAfter?: number | undefined;
+  /** The requests that may get it; if missing, each operation says so. */
+  readonly requests?: 'all' | 'writes' | 'bodies';
 }
 
 export type ProblemCode = keyof typeof kinds;
 
-export const problemKinds: Readonly<Record<ProblemCode, ProblemKind>> = kinds;
+export const problemKinds = kinds as Readonly<Record<ProblemCode, ProblemKind>>;
+export const problemCodes = Object.keys(kinds) as readonly ProblemCode[];
 
 type FaultPlace =
   | { readonly pointer: string }

@@ -5,14 +5,12 @@
 import { STATUS_CODES } from 'node:http';
 import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import { operationEntries, problemsOf } from '../operations/table.ts';
-import { MAX_ERRORS, type ProblemCode, problemKinds } from '../problem.ts';
+import { MAX_ERRORS, type ProblemCode, problemCodes, problemKinds } from '../problem.ts';
 import { MAX_ORDER_TERMS } from '../query/paging.ts';
 import { LOG_LIMITS } from '../query/resolve.ts';
 import { MAX_GROUPS, MAX_KEYS, MAX_MEASURES } from '../query/summary.ts';
 import type { Components } from './components.ts';
 import texts from './shared.json';
-
-const CODES = Object.keys(problemKinds) as readonly ProblemCode[];
 
 const CONSTANTS: Readonly<Record<string, JsonValue>> = {
   MAX_ENTRIES: LOG_LIMITS.most,
@@ -21,7 +19,7 @@ const CONSTANTS: Readonly<Record<string, JsonValue>> = {
   MAX_KEYS,
   MAX_MEASURES,
   MAX_ORDER_ITEMS: 2 * MAX_ORDER_TERMS,
-  PROBLEM_TYPES: CODES.map((code) => `urn:problem:${code}`),
+  PROBLEM_TYPES: problemCodes.map((code) => `urn:problem:${code}`),
   USUAL_ENTRIES: LOG_LIMITS.usual,
 };
 
@@ -86,7 +84,7 @@ export function problemResponses(codes: readonly ProblemCode[], parts: Component
 }
 
 function problemResponse(status: number, parts: Components): JsonObject {
-  const codes = CODES.filter((code) => problemKinds[code].status === status && POSSIBLE.has(code));
+  const codes = problemCodes.filter((code) => problemKinds[code].status === status && POSSIBLE.has(code));
   const examples = codes.map((code) => {
     const { title } = problemKinds[code];
     const value = { type: `urn:problem:${code}`, title, status, detail: title, instance: '/api/…', message: title };

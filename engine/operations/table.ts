@@ -2,7 +2,7 @@
 import type { Operation } from '../descriptor/descriptor.ts';
 import type { RecordType } from '../model/model.ts';
 import { can, hasHistory, hasWholeHistory, hiddenRequirement, namedUniques, type Rights } from '../model/rights.ts';
-import type { ProblemCode } from '../problem.ts';
+import { type ProblemCode, problemCodes, type ProblemKind, problemKinds } from '../problem.ts';
 
 export const JSON_TYPE = 'application/json';
 export const NDJSON_TYPE = 'application/x-ndjson';
@@ -79,6 +79,16 @@ const WRITE_SEVERAL = ['Prefer-Return', 'Idempotency-Key'] as const;
 const WRITE_ONE = [...WRITE_SEVERAL, 'If-Match'] as const;
 
 const DELETING = ['too-many-rows', 'restrict-conflict'] as const;
+
+const OF_LOG = {
+  method: 'GET',
+  query: 'log',
+  headers: READ,
+  mediaTypes: [JSON_TYPE, NDJSON_TYPE],
+  problems: ['cursor-expired'],
+} as const;
+
+const OF_RECORD = { path: 'item', query: 'write', headers: WRITE_ONE, answers: { 200: 'record' } } as const;
 
 /** `Allow` names the methods of a path in this order. */
 export const OPERATIONS = {
@@ -160,52 +170,35 @@ export const OPERATIONS = {
     problems: ['too-many-related'],
   },
   history: {
+    ...OF_LOG,
     right: 'get',
     log: 'of some records',
-    method: 'GET',
     path: 'history',
-    query: 'log',
-    headers: READ,
-    mediaTypes: [JSON_TYPE, NDJSON_TYPE],
     answers: { 200: 'LogEntry' },
-    problems: ['cursor-expired'],
   },
   deleted: {
+    ...OF_LOG,
     right: 'list',
     log: 'of all records',
-    method: 'GET',
     path: 'deleted',
-    query: 'log',
-    headers: READ,
-    mediaTypes: [JSON_TYPE, NDJSON_TYPE],
     answers: { 200: 'DeletedRecord' },
-    problems: ['cursor-expired'],
   },
   update: {
+    ...OF_RECORD,
     right: 'update',
     method: 'PUT',
-    path: 'item',
-    query: 'write',
-    headers: WRITE_ONE,
     body: { shape: 'record', mediaTypes: [JSON_TYPE] },
-    answers: { 200: 'record' },
   },
   patch: {
+    ...OF_RECORD,
     right: 'update',
     method: 'PATCH',
-    path: 'item',
-    query: 'write',
-    headers: WRITE_ONE,
     body: { shape: 'record', mediaTypes: ['application/merge-patch+json', JSON_TYPE] },
-    answers: { 200: 'record' },
   },
   delete: {
+    ...OF_RECORD,
     right: 'delete',
     method: 'DELETE',
-    path: 'item',
-    query: 'write',
-    headers: WRITE_ONE,
-    answers: { 200: 'record' },
     problems: [...DELETING, 'too-many-related', 'precondition-failed', 'precondition-required'],
   },
   restore: {
@@ -244,40 +237,9 @@ export function refusalOf({ right, and = right, log }: OperationEntry, type: Rec
 export const isUpsertable = (type: RecordType): boolean =>
   isGranted(OPERATIONS.upsert, type) && (type.identifier.inRecord || isOffered(OPERATIONS.upsert, type));
 
-const ANY: readonly ProblemCode[] = [
-  'invalid-query',
-  'unauthorized',
-  'not-acceptable',
-  'uri-too-long',
-  'rate-limited',
-  'internal-error',
-  'statement-timeout',
-  'storage-busy',
-  'missing-privilege',
-  'overloaded',
-];
-const WRITING: readonly ProblemCode[] = [
-  'invalid-header',
-  'forbidden',
-  'outcome-unknown',
-  'storage-full',
-  'refused-by-database',
-  'idempotency-conflict',
-];
-const WITH_BODY: readonly ProblemCode[] = [
-  'invalid-json',
-  'content-too-large',
-  'unsupported-media-type',
-  'invalid-body',
-  'too-many-related',
-  'unique-conflict',
-  'invalid-reference',
-  'too-many-rows',
-  'link-conflict',
-  'restrict-conflict',
-  'precondition-failed',
-  'precondition-required',
-];
+const problemsIn = (requests: ProblemKind['requests']): readonly ProblemCode[] =>
+  problemCodes.filter((code) => problemKinds[code].requests === requests);
+const [ANY, WRITING, WITH_BODY] = [problemsIn('all'), problemsIn('writes'), problemsIn('bodies')];
 
 /** All problems that an operation may respond with, some only for types with relations or unique values. */
 export const problemsOf = ({ method, path, body, problems = [] }: OperationEntry): readonly ProblemCode[] => [
