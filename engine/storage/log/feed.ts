@@ -109,8 +109,10 @@ function createNews(readEnd: () => Promise<End>, report: (end: End) => void) {
   return {
     /** undefined if the database does not answer. */
     news: (): Promise<End | undefined> => (coming ??= next()),
-    /** Ends the pause, or the next one. */
-    hear: (): void => heard.abort(),
+    /** Ends the pause, or the next one. Most writes end none, and an abort makes an error with its stack. */
+    hear: (): void => {
+      if (!heard.signal.aborted) heard.abort();
+    },
   };
 }
 
