@@ -95,6 +95,23 @@ test('a record with its parts, and their links', async () => {
   });
 });
 
+test('a link is cleared in the same entry as other values', async () => {
+  const project = await newProject(FILES);
+  await project.serving(async (url) => {
+    await send(url, [
+      ['POST /api/categories', { name: 'All' }],
+      ['POST /api/products', { name: 'A', category: { id: 1 } }],
+      ['PATCH /api/products/1', { name: 'B', price: '1.00', category: null }],
+    ]);
+    const { entries } = await read(url, 'products/1/$history?limit=1');
+    const old = { name: 'A', price: null, category: { id: 1 } };
+    const change = { ...BY, old, new: { name: 'B', price: '1.00', category: null } };
+    expect(entries.map(shown)).toEqual([['Product/1 update', change]]);
+    await send(url, [['PATCH /api/products/1', old]]);
+    expect((await ask(url, 'GET /api/products/1?fields=name,price,category.id')).body).toEqual({ id: 1, ...old });
+  });
+});
+
 test('pages, formats and the records that are not there any more', async () => {
   const project = await newProject(FILES);
   await project.serving(async (url) => {

@@ -199,7 +199,7 @@ function planOf(session: WriteSession, allowed: Allowed, resolved: Resolved, roo
   const unlinked = released.flatMap(({ relation: { owned, target: type }, reference, identifiers }) =>
     owned ? [] : [{ type, reference, identifiers, isHidden: false }],
   );
-  const cuts = changed.flatMap((node) => cutOf(node, cascade.levels.length > 0));
+  const cuts = changed.flatMap((node) => cutOf(session, node));
   return frozen({
     pairs: [...pairs, ...lostIn(cascade)],
     rows: [
@@ -384,13 +384,17 @@ function changesOf(node: Node, again: readonly string[] = []): readonly ColumnVa
   return changes;
 }
 
-/** Links that become null; before a deletion, also links that change, so that none blocks it. */
-function cutOf(node: Node, deletes: boolean): readonly Step[] {
-  const changes = changesOf(node).flatMap(([column, value]): ColumnValue[] => {
-    const link = node.table.columnOf.get(column)?.reference;
-    return link && (value === null || (deletes && !link.required)) ? [[column, null]] : [];
-  });
-  return changes.length === 0 ? [] : [{ node, changes }];
+/** Unique links that become null; before a deletion, all links that change, so that none blocks it. */
+function isCut({ cascaded }: WriteSession, { type, table }: Node, [name, value]: ColumnValue): boolean {
+  const link = table.columnOf.get(name)?.reference;
+  if (!link) return false;
+  if (cascaded.size > 0) return value === null || !link.required;
+  return value === null && uniqueColumns(type).some((columns) => columns.includes(name));
+}
+
+function cutOf(session: WriteSession, node: Node): readonly Step[] {
+  const cut = changesOf(node).filter((change) => isCut(session, node, change));
+  return cut.length === 0 ? [] : [{ node, changes: cut.map(([column]) => [column, null]) }];
 }
 
 /** An insert, or an update of a stored record. */
@@ -406,7 +410,7 @@ type ColumnValue = readonly [column: string, value: SqlValue | Node];
 /** Inserts follow the records that they refer to; whatever takes a unique value follows its holder. */
 async function inOrder(session: WriteSession, changed: readonly Node[]): Promise<readonly Step[]> {
   if (changed.length + session.created.length < 2)
-    return [...session.created, ...changed].flatMap((node) => stepsOf(node));
+    return [...session.created, ...changed].flatMap((node) => stepsOf(session, node));
   const order: Order = {
     session,
     holders: holdersAmong(session, changed),
@@ -457,14 +461,14 @@ function* visit({ session, holders, steps, begun, done, parked }: Order, node: N
     parked.set(holder, [...(parked.get(holder) ?? []), column.name]);
   }
   done.add(node);
-  steps.push(...stepsOf(node, parked.get(node)));
+  steps.push(...stepsOf(session, node, parked.get(node)));
 }
 
-/** `again`: columns that hold a placeholder. Links that become null are cut before. */
-function stepsOf(node: Node, again: readonly string[] = []): readonly Step[] {
+/** `again`: columns that hold a placeholder. Links that were cut and become null have that value already. */
+function stepsOf(session: WriteSession, node: Node, again: readonly string[] = []): readonly Step[] {
   if (!node.stored) return [{ node, changes: [] }];
   const changes = changesOf(node, again).filter(
-    ([name, value]) => value !== null || again.includes(name) || !node.table.columnOf.get(name)?.reference,
+    (change) => change[1] !== null || again.includes(change[0]) || !isCut(session, node, change),
   );
   return changes.length > 0 ? [{ node, changes }] : [];
 }
