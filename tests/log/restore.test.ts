@@ -30,7 +30,7 @@ relations:
 `,
   'page.yaml':
     'type: Page\nfields: { text: { type: string } }\nrelations:\n  book: { kind: belongsTo, type: Book, inverse: pages }\n  notes: { kind: hasMany, type: Note, owned: true }\n',
-  'note.yaml': 'type: Note\nfields: { text: { type: string } }\n',
+  'note.yaml': 'type: Note\nidentifier: { type: string }\nfields: { text: { type: string } }\n',
   'author.yaml':
     'type: Author\nhistory: true\nfields: { name: { type: string } }\nrelations: { books: { kind: hasMany, type: Book, inverse: author } }\n',
   'publisher.yaml': 'type: Publisher\nfields: { name: { type: string } }\n',
@@ -92,7 +92,7 @@ async function newBook(more: object = {}) {
   const author = await done('POST /api/authors', { name: 'Nora' });
   const publisher = await done('POST /api/publishers', { name: 'P' });
   const tag = await done('POST /api/tags', { word: 'x' });
-  const pages = [{ text: 'one', notes: [{ text: 'n' }] }, { text: 'two' }];
+  const pages = [{ text: 'one', notes: [{ id: `n/${number}`, text: 'n' }] }, { text: 'two' }];
   const [code, links] = [`c${number}`, { author: { id: author.id }, publisher: { id: publisher.id } }];
   const given = { code, price: '1.50', data: { a: [1.0] }, free: 'x', branch: 'north', pages, ...links };
   const book = await done('POST /api/books', { ...given, tags: [{ id: tag.id }], ...more });
@@ -228,6 +228,18 @@ describe('is refused', () => {
     await refused(`POST ${path}/$restore?filds=code`, 400, 'invalid-query');
     await refused('POST /api/publishers/1/$restore', 404, 'path-not-found');
     await refused(`PUT ${path}/$restore`, 405, 'method-not-allowed');
+  });
+
+  test('where one of its parts is there', async () => {
+    const { path, code } = await newBook();
+    const note = code.replace('c', 'n/');
+    await done(`DELETE ${path}`);
+    const other = await newBook({ pages: [{ notes: [{ id: note }] }] });
+    const { body } = await refused(`POST ${path}/$restore`, 409, 'identifier-conflict');
+    const pointer = expect.stringMatching(/^\/pages\/\d+\/notes\/n~1\d+\/id$/) as unknown;
+    expect(body).toMatchObject({ errors: [{ pointer, code: 'taken' }] });
+    await done(`DELETE ${other.path}`);
+    await done(`POST ${path}/$restore`);
   });
 
   test('where a unique value is taken', async () => {

@@ -106,7 +106,8 @@ async function restoreParts({ session, tx, restored }: Restoring, owner: string)
     const identifier = identifierIn(relation.target, String(record));
     const place = placeOf(relation.target, identifier);
     if (restored.has(place)) continue;
-    const node = make(session, relation.target, identifier, `${pointer}/${escapeStep(relation.name)}/${identifier}`);
+    const at = `${pointer}/${relation.name}/${escapeStep(String(identifier))}`;
+    const node = make(session, relation.target, identifier, at);
     restored.set(place, { node, identifier, old: membersOf(String(old)) });
   }
 }
@@ -193,16 +194,9 @@ function linkBack(
     const text = before.get(column.name)?.text;
     if (text) assigned.set(column.name, { value: valueIn(session, column, text), pointer, byOmission: false });
   }
-  const change = {
-    kind: 'update',
-    type,
-    rows: [identifier],
-    identifier,
-    before: [],
-    at: pointer,
-    isHidden: true,
-  } as const;
-  if (!session.isDry || session.rights.checked) circular.push({ ...change, set: new Map([[name, to]]) });
+  const change = { kind: 'update', type, rows: [identifier], identifier, before: [], at: pointer } as const;
+  const set = new Map([[name, to]]);
+  if (!session.isDry || session.rights.checked) circular.push({ ...change, set, isHidden: true });
   else assigned.set(name, { value: to, pointer, byOmission: false });
 }
 
