@@ -1,6 +1,6 @@
 /** Folds the log of changes from its start, and compares the result with the tables. */
 import { isDeepStrictEqual } from 'node:util';
-import Database from 'better-sqlite3';
+import Sqlite from 'better-sqlite3';
 import { identifierJson } from '../../engine/model/identifier.ts';
 import { type Model, OPEN_COLUMN, type RecordType } from '../../engine/model/model.ts';
 import { columnType } from '../../engine/storage/columns.ts';
@@ -9,12 +9,14 @@ import { postgresDialect } from '../../engine/storage/postgres/dialect.ts';
 import { sqliteDialect } from '../../engine/storage/sqlite/dialect.ts';
 import { connectTo, fileOf, type TestDatabase } from '../support/databases.ts';
 
+type Database = Pick<TestDatabase, 'kind' | 'url'>;
+
 export type Row = Readonly<Record<string, unknown>>;
 
 /** What a statement of somebody else finds. */
-export async function rowsOf({ kind, url }: Pick<TestDatabase, 'kind' | 'url'>, sql: string): Promise<readonly Row[]> {
+export async function rowsOf({ kind, url }: Database, sql: string): Promise<readonly Row[]> {
   if (kind === 'sqlite') {
-    const database = new Database(fileOf({ url }));
+    const database = new Sqlite(fileOf({ url }));
     const rows = database.prepare<[], Row>(sql).all();
     database.close();
     return rows;
@@ -86,7 +88,7 @@ function columnsOf(type: RecordType, { name, quote }: Dialect): readonly (readon
 }
 
 /** Records and links of all recorded types, as the tables have them. */
-export async function stored(database: TestDatabase, model: Model): Promise<ReadonlyMap<string, Values>> {
+export async function stored(database: Database, model: Model): Promise<ReadonlyMap<string, Values>> {
   const dialect = database.kind === 'sqlite' ? sqliteDialect : postgresDialect;
   const { quote } = dialect;
   const found = new Map<string, Values>();
@@ -121,10 +123,16 @@ export async function stored(database: TestDatabase, model: Model): Promise<Read
 
 export const LOG = 'select * from _records_log order by position';
 
-/** Expects that the log, from its start, leads to the tables. Returns the number of its entries. */
-export async function expectFold(database: TestDatabase, model: Model): Promise<number> {
+/** What the log, from its start, leads to, and what the tables have. */
+export async function foldedAndStored(database: Database, model: Model) {
   const entries = await rowsOf(database, LOG);
   const sorted = (all: ReadonlyMap<string, Values>) => [...all].toSorted(([one], [other]) => (one < other ? -1 : 1));
-  expect(sorted(folded(entries))).toEqual(sorted(await stored(database, model)));
+  return { entries, folded: sorted(folded(entries)), stored: sorted(await stored(database, model)) };
+}
+
+/** Expects that the log leads to the tables. Returns the number of its entries. */
+export async function expectFold(database: Database, model: Model): Promise<number> {
+  const { entries, ...found } = await foldedAndStored(database, model);
+  expect(found.folded).toEqual(found.stored);
   return entries.length;
 }

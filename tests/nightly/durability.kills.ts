@@ -1,11 +1,13 @@
-/** Acknowledged writes survive kills at random moments under load, and a full disk. */
+/** Acknowledged writes and their entries in the log survive kills at random moments under load, and a full disk. */
 import { randomInt } from 'node:crypto';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { expectFold } from '../log/fold.ts';
 import { type Running, urlOf, useCompiled } from '../support/compiled.ts';
 import { exchange } from '../support/exchange.ts';
+import { loadModel } from '../support/model.ts';
 import { until } from '../support/leaving.ts';
 import { startTestServer } from '../support/server.ts';
 import { mountFailing, mountSmall } from '../support/small-disk.ts';
@@ -38,10 +40,15 @@ test(
   async () => {
     const file = join(directory, 'killed.db');
     const load = new WriteLoad();
+    const model = loadModel(SCHEMA);
+    const killed = { kind: 'sqlite', url: `sqlite:${file}` } as const;
     const start = (): Running =>
       compiled.run('server.js', [], { PORT: '0', SCHEMA_DIR: SCHEMA, DATABASE_URL: `sqlite:${file}` });
     for (let kill = 0; kill <= KILLS; kill += 1) {
-      if (kill > 0) expect({ kill, faults: faultsOf(file) }).toEqual({ kill, faults: [] });
+      if (kill > 0) {
+        expect({ kill, faults: faultsOf(file) }).toEqual({ kill, faults: [] });
+        await expectFold(killed, model);
+      }
       const service = start();
       const url = await urlOf(service);
       const records = JSON.parse((await exchange(url, 'GET /api/assemblies')).text) as Assembly[];

@@ -6,12 +6,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
+import { isDeepStrictEqual, parseArgs } from 'node:util';
+import { foldedAndStored } from '../../log/fold.ts';
 import type { Draw } from '../../oracle/random-operations.ts';
 import buildAll from '../../support/build.setup.ts';
 import { type Cluster, signal, startCluster } from '../../support/cluster.ts';
 import { type Compiled, openBuild } from '../../support/compiled.ts';
-import { connectTo } from '../../support/databases.ts';
+import { connectTo, type TestDatabase } from '../../support/databases.ts';
+import { loadModel } from '../../support/model.ts';
 import { randomOf } from '../../support/random.ts';
 import { History, type Op, outcomeOf, runClients } from './clients.ts';
 import { createInstance, type Instance } from './instance.ts';
@@ -20,6 +22,7 @@ import { judge, type Violation } from './judge.ts';
 /** Long enough for a dozen faults, short enough for the history to be judged at once. */
 const ROUND_SECONDS = 20;
 const CLIENTS = 8;
+const SCHEMA = 'tests/fixtures/durability';
 const LONGEST_PAUSE_MS = 900;
 const LONGEST_FREEZE_MS = 2500;
 
@@ -105,6 +108,12 @@ async function databaseFor(cluster: Cluster | undefined, seed: number) {
 /** A start may fail while the database is gone, in words that an operator understands. */
 const isFault = (end: string): boolean => end.includes('ended by itself') || /\n\s+at /.test(end);
 
+/** No write without its entry in the log, and no entry without its write. */
+async function logFault(database: Pick<TestDatabase, 'kind' | 'url'>): Promise<Violation | undefined> {
+  const { folded, stored } = await foldedAndStored(database, loadModel(SCHEMA));
+  return isDeepStrictEqual(folded, stored) ? undefined : { rule: 'the log does not lead to the tables', ops: [] };
+}
+
 interface Round {
   readonly compiled: Compiled;
   readonly cluster: Cluster | undefined;
@@ -117,7 +126,7 @@ async function runRound({ compiled, cluster, seed, seconds, workers }: Round, hi
   const database = await databaseFor(cluster, seed);
   const environment = {
     DATABASE_URL: database.url,
-    SCHEMA_DIR: 'tests/fixtures/durability',
+    SCHEMA_DIR: SCHEMA,
     // One process serves an SQLite file.
     WORKERS: cluster ? workers : '1',
   };
@@ -138,7 +147,8 @@ async function runRound({ compiled, cluster, seed, seconds, workers }: Round, hi
     await runClients(history, serving, { seed, count: CLIENTS, isOver: () => isOver });
     await wreaking;
     const fault = instances.flatMap(({ ends }) => ends).find(isFault);
-    return fault === undefined ? judge(history) : { rule: fault, ops: [] };
+    if (fault !== undefined) return { rule: fault, ops: [] };
+    return judge(history) ?? (await logFault({ kind: cluster ? 'postgres' : 'sqlite', ...database }));
   } finally {
     await Promise.all(instances.map((instance) => instance.end()));
     await database.remove();
