@@ -73,12 +73,29 @@ test('records prune: more entries than one transaction deletes, and bad options'
   const project = await newProject(FILES);
   const copy = `${project.directory}/copy.db`;
   await project.serving((url) => ask(url, 'POST /api/products', { name: 'A' }));
-  expect((await project.run('backup', copy)).code).toBe(0);
+  expect(await project.run('backup', copy)).toMatchObject({ code: 0, err: '' });
   const next = await project.serving(async (url) => (await changesAt(url)).next);
-  expect((await project.run('restore', copy, '--force')).code).toBe(0);
+  expect(await project.run('restore', copy)).toMatchObject({ code: 0, err: '' });
   await project.serving(async (url) => {
     const { status, message } = await changesAt(url, `?after=${next}`);
     expect([status, message]).toEqual([410, expect.stringContaining('the database was replaced')]);
     expect(identifiers(await changesAt(url))).toEqual([1]);
   });
 });
+
+(databaseKind === 'sqlite' ? test : test.skip)(
+  'a trigger that pretends to keep the log is refused in a backup',
+  async () => {
+    const project = await newProject(FILES);
+    const copy = `${project.directory}/copy.db`;
+    await project.starts();
+    const log = 'insert into _records_log (source, record, operation, at, tx) select 1, 1, 1, 1, 1;';
+    await runSql(
+      project.database,
+      `create trigger _records_log_products_more after insert on products begin ${log} delete from products; end`,
+    );
+    const err = expect.stringContaining('trigger "_records_log_products_more" of "products".') as unknown;
+    expect(await project.run('backup', copy)).toMatchObject({ code: 0 });
+    expect(await project.run('restore', copy)).toMatchObject({ code: 1, err });
+  },
+);

@@ -87,14 +87,11 @@ const MAX_TERMS = 100;
 function chained(terms: readonly string[], operator: string, none: string): string {
   if (terms.length === 0) return none;
   if (terms.length <= MAX_TERMS) return terms.join(operator);
-  const groups = Array.from({ length: Math.ceil(terms.length / MAX_TERMS) }, (_, at) =>
-    terms.slice(at * MAX_TERMS, (at + 1) * MAX_TERMS).join(operator),
+  const groups = Array.from(
+    { length: Math.ceil(terms.length / MAX_TERMS) },
+    (_, at) => `(${terms.slice(at * MAX_TERMS, (at + 1) * MAX_TERMS).join(operator)})`,
   );
-  return chained(
-    groups.map((group) => `(${group})`),
-    operator,
-    none,
-  );
+  return chained(groups, operator, none);
 }
 
 interface RecordedColumn {

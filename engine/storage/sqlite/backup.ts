@@ -6,7 +6,7 @@ import { reasonOf, StartError } from '../../problem.ts';
 import type { AppliedModel } from '../migrate/applied.ts';
 import { isObject } from '../../json/json.ts';
 import { engineTables, MODEL_TABLE, METADATA } from '../tables.ts';
-import { CONTEXT_TABLE } from '../log/recording.ts';
+import { CONTEXT_TABLE, LOG_TABLE, logTables } from '../log/recording.ts';
 import { sqliteDialect } from './dialect.ts';
 import { MAX_QUICK_CHECK_BYTES } from './tuning.ts';
 
@@ -170,19 +170,23 @@ export const listed = (foreign: readonly string[]): string =>
   foreign.slice(0, MAX_NAMED).join(', ') +
   (foreign.length > MAX_NAMED ? ` and ${foreign.length - MAX_NAMED} more` : '');
 
+/** A trigger that does nothing but write to the log, whoever made it. */
+const RECORDS = new RegExp(`^create trigger [^;]* begin (insert into ${LOG_TABLE} [^;]*; )+end$`, 'i');
+
 function foreignObjects(database: Database.Database): readonly string[] {
   const [text] = column(database, METADATA.model.sql);
   const applied: unknown = text === undefined ? undefined : JSON.parse(text);
   const { types, joins } = isObject(applied) ? (applied as unknown as AppliedModel) : { types: {}, joins: [] };
   const own = new Set([
     ...engineTables(sqliteDialect).keys(),
+    ...logTables(sqliteDialect).flatMap((made) => /_records_\w+/.exec(made) ?? []),
     ...[...Object.values(types), ...joins].flatMap(({ table, made }) => [table, ...Object.keys(made)]),
   ]);
   const schema = `select type, name, tbl_name, coalesce(sql, '') from sqlite_schema order by type, name`;
   const rows = database.prepare<[], readonly string[]>(schema).raw().all();
   return rows.flatMap(([type, name = '', table, sql = '']) => {
     const isVirtual = /^create virtual/i.test(sql);
-    if (type === 'trigger') return `trigger "${name}" of "${table}"`;
+    if (type === 'trigger') return RECORDS.test(sql) ? [] : `trigger "${name}" of "${table}"`;
     if (type === 'view') return `view "${name}"`;
     // Only SQLite itself makes such names.
     if (name.startsWith('sqlite_') || (own.has(name) && !isVirtual)) return [];
