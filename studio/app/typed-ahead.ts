@@ -59,7 +59,13 @@ function press(one: (typeof held)[number] | undefined): void {
 function focusBeside(target: Element, by: 1 | -1): void {
   const all = [...document.querySelectorAll<HTMLElement>('input, textarea, button, a[href], [tabindex]')];
   const stops = all.filter((one) => one === target || (one.tabIndex >= 0 && one.checkVisibility()));
-  stops[stops.findIndex((one) => one === target) + by]?.focus();
+  goTo(stops[stops.findIndex((one) => one === target) + by]);
+}
+
+/** As Tab does: what is typed then replaces what stands there. */
+export function goTo(input: HTMLElement | null | undefined): void {
+  input?.focus();
+  if (input instanceof HTMLInputElement) input.select();
 }
 
 /** Stands where something is loaded that takes keys. */

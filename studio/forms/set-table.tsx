@@ -3,6 +3,7 @@ import { Box, FormHelperText, TableCell, TableRow } from '@mui/material';
 import { type KeyboardEvent, memo, type ReactNode, type RefObject, useEffect, useRef, useState } from 'react';
 import { useFormContext, useWatch } from 'react-hook-form';
 import { Grid } from '../app/grid.tsx';
+import { goTo } from '../app/typed-ahead.ts';
 import { type FieldInfo, isToMany, type RelationInfo, type TypeInfo } from '../data/model.ts';
 import { isRight, isSummable, isWide } from '../presentations/choose.ts';
 import { isWritable } from '../presentations/field-draft.ts';
@@ -51,7 +52,7 @@ interface SetTableProps {
 const INPUT = 'input:not([type=hidden]), textarea, [role=combobox]';
 
 function focusIn(row: Element | undefined | null, column: number): void {
-  row?.querySelectorAll('td')[column]?.querySelector<HTMLElement>(INPUT)?.focus();
+  goTo(row?.querySelectorAll('td')[column]?.querySelector<HTMLElement>(INPUT));
 }
 
 const isNumeric = (column: Column): boolean => 'field' in column && isRight(column.field);

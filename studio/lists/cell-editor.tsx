@@ -4,7 +4,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { type KeyboardEvent, useLayoutEffect, useRef, useState } from 'react';
 import { FormProvider, useForm } from 'react-hook-form';
 import { reasonOf } from '../app/fault-text.ts';
-import { dropKeys, giveKeys, holdKeys } from '../app/typed-ahead.ts';
+import { dropKeys, giveKeys, goTo, holdKeys } from '../app/typed-ahead.ts';
 import { isValueObject, type Value } from '../data/json.ts';
 import { identifierOf, nameOf, type TypeInfo, typeNamed, useModel } from '../data/model.ts';
 import { problemOf } from '../data/problem.ts';
@@ -63,9 +63,7 @@ export default function CellEditor({ type, id, target, value: stored, onDone }: 
   const place = useRef<HTMLElement>(null);
   const isBusy = useRef(false);
   useLayoutEffect(() => {
-    const input = place.current?.querySelector<HTMLInputElement>('input, [role=combobox]');
-    input?.focus();
-    if (input instanceof HTMLInputElement && input.type === 'text') input.select();
+    goTo(place.current?.querySelector<HTMLElement>('input, [role=combobox]'));
     void giveKeys();
   }, []);
 

@@ -333,7 +333,7 @@ test('prices are changed in a workbook and read back, with a preview', async () 
   await choose('products.csv', csv('Nirgends'));
   await button(page, 'Ausprobieren').click();
   await page.getByText('kein Datensatz heißt „Nirgends“').waitFor();
-  await page.getByText('“1.600” lässt sich auf zwei Arten lesen').waitFor();
+  await page.getByText('„1.600“ lässt sich auf zwei Arten lesen').waitFor();
   const faults = page.waitForEvent('download');
   await button(page, 'Zeilen mit Fehlern speichern').click();
   expect(readFileSync(await (await faults).path(), 'utf8')).toContain('Nirgends');
@@ -347,6 +347,27 @@ test('prices are changed in a workbook and read back, with a preview', async () 
   await page.getByText('1 Datensatz wurde importiert').waitFor();
   const one = (await shop.ask('GET', 'products/1')).stored;
   expect([one['name'], Number(one['price'])]).toEqual(['Café', 1600]);
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+test('a number that is typed ahead, or after Enter in the row above, replaces the one that stands there', async () => {
+  const { page, complaints, close } = await visit(LAPTOP);
+  await page.goto(`${server.url}/studio/orders/new`);
+  await button(page, 'Neu: Order line').click();
+  await page.getByRole('combobox', { name: 'Product *' }).and(page.locator(':focus')).waitFor();
+  await slow(page, ['GET']);
+  const quantity = page.getByRole('textbox', { name: 'Quantity' });
+  expect(await quantity.inputValue()).toBe('1');
+  await page.keyboard.type('CB-1000');
+  for (const key of ['Enter', 'Tab', '1', '2']) await page.keyboard.press(key);
+  await page.locator('[role=combobox][value*=CB-1000], [role=combobox][value=Yirgacheffe]').waitFor();
+  await quantity.and(page.locator('[value="12"]')).waitFor();
+  await page.goto(`${server.url}/studio/orders/2/edit`);
+  await quantity.nth(1).and(page.locator('[value="2"]')).waitFor();
+  await quantity.nth(0).focus();
+  for (const key of ['Enter', '3', '0']) await page.keyboard.press(key);
+  await quantity.nth(1).and(page.locator('[value="30"]')).waitFor();
   expect(complaints).toEqual([]);
   await close();
 });
@@ -377,7 +398,6 @@ test('an order of three lines is taken by SKU with the keyboard alone', async ()
     await product.and(page.locator(':focus')).waitFor();
     await choose(sku, [/Yirgacheffe|Café/, /Sidamo/, /Mocha/][index] ?? /./);
     await page.keyboard.press('Tab');
-    await page.keyboard.press('Control+a');
     await page.keyboard.type(`${index + 2}`);
     await page.keyboard.press('Tab');
     await page.keyboard.type('1.234,50');
