@@ -2,7 +2,7 @@
 import { isValueObject, textOf, type Value } from '../data/json.ts';
 import { type FieldInfo, identifierOf, isToMany, nameOf, type RelationInfo, type TypeInfo } from '../data/model.ts';
 import { limited, textOfWhere, type Where } from '../data/where.ts';
-import type { FilterNode } from '../data/filter-tree.ts';
+import { condition, type FilterNode } from '../data/filter-tree.ts';
 import { isSummable } from '../presentations/choose.ts';
 import { monthDays, monthsBefore, storedTime } from '../presentations/times.ts';
 
@@ -189,13 +189,6 @@ export function monthSlices(
   return months.map((month) => read.get(month) ?? { value: month, name: nameOfMonth(month), count: 0, figure: '0' });
 }
 
-const conditionOn = (path: string, operator: string, value: string): FilterNode => ({
-  kind: 'condition',
-  path,
-  operator,
-  values: [value],
-});
-
 const isSame = (one: FilterNode, other: FilterNode): boolean => JSON.stringify(one) === JSON.stringify(other);
 
 /** Whether a list is filtered by exactly these conditions. */
@@ -218,11 +211,11 @@ export function toggled(nodes: readonly FilterNode[], wanted: readonly FilterNod
 }
 
 export const sliceFilter = ({ path }: Division, { value }: Slice): readonly FilterNode[] => [
-  value === null ? conditionOn(path, 'null', 'true') : conditionOn(path, 'eq', value),
+  value === null ? condition(path, 'null', 'true') : condition(path, 'eq', value),
 ];
 
 export function monthFilter({ name, type }: FieldInfo, month: string): readonly FilterNode[] {
   const { from, to } = monthDays(month);
   const limit = (day: string): string => (type === 'timestamp' ? storedTime(day) : day);
-  return [conditionOn(name, 'gte', limit(from)), conditionOn(name, 'lt', limit(to))];
+  return [condition(name, 'gte', limit(from)), condition(name, 'lt', limit(to))];
 }

@@ -17,6 +17,13 @@ export type FilterNode =
   /** Written by hand in a way that the studio does not write. It stays as it is. */
   | { readonly kind: 'other'; readonly parameters: Where };
 
+export const condition = (path: string, operator: string, ...values: readonly string[]): FilterNode => ({
+  kind: 'condition',
+  path,
+  operator,
+  values,
+});
+
 interface Part {
   readonly steps: readonly string[];
   readonly value: string;

@@ -14,7 +14,7 @@ import { UNCOUNTED } from '../data/provider.ts';
 import { throughPaths } from '../data/list-request.ts';
 import { send } from '../data/request.ts';
 import { limited, textOfWhere, type Where } from '../data/where.ts';
-import { type FilterNode, writeTree } from '../data/filter-tree.ts';
+import { condition, writeTree } from '../data/filter-tree.ts';
 import { containing, searchedWhere, searchOf } from '../data/search.ts';
 import { detailFields } from './detail.ts';
 
@@ -117,16 +117,10 @@ function filters(type: TypeInfo, prefix: string, label: string | null, wanted: W
   if ('id' in wanted) return [[`_cnd[${prefix}${identifier.name}]`, wanted.id]];
   const { text } = wanted;
   if (text === '') return [];
-  const condition = (name: string, operator: string, value: string): FilterNode => ({
-    kind: 'condition',
-    path: prefix + name,
-    operator,
-    values: [value],
-  });
-  const byLabel = label === null ? [] : [condition(label, 'like', containing(text))];
-  const byId = isIdentifier(type, text) ? [condition(identifier.name, 'eq', text)] : [];
+  const byLabel = label === null ? [] : [condition(prefix + label, 'like', containing(text))];
+  const byId = isIdentifier(type, text) ? [condition(prefix + identifier.name, 'eq', text)] : [];
   const items = [...byLabel, ...byId];
-  const none = condition(identifier.name, 'eq', noIdentifier(type));
+  const none = condition(prefix + identifier.name, 'eq', noIdentifier(type));
   return writeTree([{ kind: 'group', mode: 'any', items: items.length === 0 ? [none] : items }]);
 }
 

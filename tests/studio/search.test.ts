@@ -25,6 +25,8 @@ const model = readModel(
           state: field({ enum: ['open', 'paid'], titles: { paid: 'Settled' } }),
           secret: field({ sensitive: true }),
           total: field({ type: 'decimal', operators: ['eq'] }),
+          receipt: field({ type: 'integer', operators: ['eq'], unique: true }),
+          pieces: field({ type: 'integer', operators: ['eq'] }),
         },
         relations: { customer: relation(), lines: relation({ kind: 'hasMany' }) },
       },
@@ -70,7 +72,8 @@ test.each<[filters: string, typed: string, query: readonly string[], left: reado
     '12',
     [
       '_cnd[$any][0][id][eq]=12',
-      ...any('_cnd[$any]', '12').map((one, index) => one.replace(`[${index}]`, `[${index + 1}]`)),
+      '_cnd[$any][1][receipt][eq]=12',
+      ...any('_cnd[$any]', '12').map((one, index) => one.replace(`[${index}]`, `[${index + 2}]`)),
     ],
     [],
   ],
@@ -88,6 +91,17 @@ test.each<[filters: string, typed: string, query: readonly string[], left: reado
   const found = searchedWhere(model, order, { where, q });
   expect(found.where.map(([name, value]) => `${name}=${value}`)).toEqual(query);
   expect(found.left).toEqual(left);
+});
+
+test.each([
+  ['MÜLLER', ['MüLLER', 'MÜLLER']],
+  ['öl', ['Öl', 'öl']],
+])('letters of other alphabets are looked for in either case: %s', (q, patterns) => {
+  const { where } = searchedWhere(model, typeNamed(model, 'Customer'), { q });
+  const found = where.map(([, value]) => value.replaceAll(/[A-Z*]/g, (one) => (one === '*' ? '' : one.toLowerCase())));
+  expect(found.toSorted()).toEqual(
+    patterns.map((one) => one.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())).toSorted(),
+  );
 });
 
 test.each([
