@@ -108,7 +108,7 @@ function textOfNode(words: Words, node: FilterNode): string {
   const subject = subjectsOf(model, type).find(({ path }) => path === node.path);
   const title = subject?.title ?? node.path;
   if (node.kind === 'count')
-    return `${say('filter.number_of', { title })} ${operatorText(say, node.operator)} “${node.value}”`;
+    return `${say('filter.number_of', { title })} ${operatorText(say, node.operator)} ${say('app.quoted', { text: node.value })}`;
   if (node.kind === 'set')
     return `${title}: ${say(`set.${node.quantifier}`)} (${textOfNodes({ ...words, type: subject?.set ?? type }, node.items)})`;
   const { operator } = readCondition(node.operator, node.values.join('\n'));
@@ -118,7 +118,7 @@ function textOfNode(words: Words, node: FilterNode): string {
     const isChoice = subject !== undefined && (choicesOf(subject, operator)?.includes(value) ?? false);
     const name = relation === undefined ? undefined : nameOf?.(relation.type, value);
     const text = filterText(say, subject?.field, operator, value);
-    return isChoice ? text : `“${name ?? text}”`;
+    return isChoice ? text : say('app.quoted', { text: name ?? text });
   });
   return `${title} ${operatorText(say, operator)} ${values.join(', ')}`;
 }

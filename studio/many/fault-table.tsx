@@ -31,7 +31,7 @@ export function FaultTable({ type, faults }: FaultTableProps) {
         cells: [
           line,
           <bdi key="place">{titles.get(place) ?? place}</bdi>,
-          <bdi key="fault">{text === undefined ? message : `“${text}” ${message}`}</bdi>,
+          <bdi key="fault">{text === undefined ? message : `${say('app.quoted', { text })} ${message}`}</bdi>,
         ],
       }))}
     />

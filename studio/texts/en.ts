@@ -3,6 +3,7 @@ export const en = {
   'language.choose': 'Language',
   'app.menu': 'Record types',
   'app.close': 'Close',
+  'app.quoted': '“%{text}”',
   'app.open_menu': 'Open the menu',
   'app.find_type': 'Find a type',
   'app.no_type': 'No type has this name',

@@ -86,7 +86,7 @@ test('labels of several fields, money, Markdown and colours are shown; lists beg
   expect(titles).toEqual(['Last', 'Country', 'Debt']);
   await page.getByRole('cell', { name: 'Xanadu', exact: true }).click({ button: 'right' });
   await page.getByRole('menuitem', { name: 'Nur diese' }).click();
-  await page.getByRole('button', { name: 'Filter Country ist “Xanadu” ändern' }).waitFor();
+  await page.getByRole('button', { name: 'Filter Country ist „Xanadu“ ändern' }).waitFor();
   await page.getByText('1 Datensatz', { exact: true }).waitFor();
   // Files have the same labels, and find their records by them.
   await page.goto(`${server.url}/studio/loans`);
