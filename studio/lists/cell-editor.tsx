@@ -125,7 +125,7 @@ export default function CellEditor({ type, id, target, value: stored, onDone }: 
         const isWithin = currentTarget.contains(relatedTarget) || relatedTarget?.closest('[role=presentation]');
         if (!isWithin && document.hasFocus()) void go(undefined);
       }}
-      sx={COMPACT}
+      sx={{ ...COMPACT, whiteSpace: 'normal', width: 'min-content', minWidth: '100%' }}
     >
       <FormProvider {...form}>
         {field ? (

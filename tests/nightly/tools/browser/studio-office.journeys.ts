@@ -233,7 +233,10 @@ test('cells are edited in place by keys, and a cell filters by its value', async
     .or(page.getByRole('cell', { name: '1.234,5' }))
     .waitFor();
   await input.waitFor();
-  await page.keyboard.type('99');
+  await page.keyboard.type('1.500');
+  await page.keyboard.press('Enter');
+  await page.getByText('Wählen Sie eine der beiden Zahlen').waitFor();
+  expect((await page.locator('.cell').boundingBox())?.width).toBeLessThan(300);
   await page.keyboard.press('Escape');
   await input.waitFor({ state: 'detached' });
   const { stored } = await shop.ask('GET', 'products?fields=price');
@@ -328,16 +331,17 @@ test('prices are changed in a workbook and read back, with a preview', async () 
   // CSV as Excel saves it; a number that can be read in two ways is asked about, and a name that nobody has is said.
   await button(page, 'Mehr').click();
   await page.getByRole('menuitem', { name: 'Products importieren' }).click();
-  const csv = (category: string) =>
-    new Blob([Buffer.from(`Name;SKU;Price;Category\r\nCafé;CB-1000;1.600;${category}\r\n`, 'latin1')]);
-  await choose('products.csv', csv('Nirgends'));
+  const csv = (category: string, stock: string) =>
+    new Blob([Buffer.from(`Name;SKU;Price;Stock;Category\r\nCafé;CB-1000;1.600;${stock};${category}\r\n`, 'latin1')]);
+  await choose('products.csv', csv('Nirgends', '1,5'));
   await button(page, 'Ausprobieren').click();
   await page.getByText('kein Datensatz heißt „Nirgends“').waitFor();
+  await page.getByText('„1,5“ muss eine ganze Zahl sein').waitFor();
   await page.getByText('„1.600“ lässt sich auf zwei Arten lesen').waitFor();
   const faults = page.waitForEvent('download');
   await button(page, 'Zeilen mit Fehlern speichern').click();
   expect(readFileSync(await (await faults).path(), 'utf8')).toContain('Nirgends');
-  await choose('products.csv', csv('Beans'));
+  await choose('products.csv', csv('Beans', '9'));
   await button(page, 'Ausprobieren').click();
   await page.getByRole('combobox', { name: 'Dezimalzeichen der Datei' }).click();
   await page.getByRole('option', { name: 'Komma: 1,5' }).click();
