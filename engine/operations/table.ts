@@ -229,8 +229,8 @@ export function refusalOf({ right, and = right, log }: OperationEntry, type: Rec
   if (!can(rights, type, right) || !can(rights, type, and)) return hiddenRequirement(rights, type, right);
   if (log === undefined || (log === 'of some records' ? hasHistory : hasWholeHistory)(rights, type)) return undefined;
   return hasHistory(rights, type)
-    ? `, since it does not read all records of ${type.name}`
-    : `, since it has no right to the history of ${type.name}`;
+    ? `, since not all records of ${type.name} may be read`
+    : `, since the history of ${type.name} may not be read`;
 }
 
 /** Whether a create can find records that are there: by unique values, or by their identifiers. */

@@ -179,13 +179,13 @@ test('$deleted has what the client may read', async () => {
 });
 
 test.each([
-  ['reader', 'GET /api/orders/1/$history', 403, 'it has no right to the history of Order'],
-  ['reader', 'GET /api/orders/$deleted', 403, 'it has no right to the history of Order'],
-  ['write', 'GET /api/orders/1/$history', 403, 'it has no right to the history of Order'],
+  ['reader', 'GET /api/orders/1/$history', 403, 'since the history of Order may not be read'],
+  ['reader', 'GET /api/orders/$deleted', 403, 'since the history of Order may not be read'],
+  ['write', 'GET /api/orders/1/$history', 403, 'since the history of Order may not be read'],
   ['orders', 'GET /api/customers/1/$history', 404, 'There is nothing at'],
   ['blind', 'GET /api/orders/1/$history', 404, 'There is nothing at'],
-  ['linked', 'GET /api/customers/1/$history', 403, 'it has no right to the history of Customer'],
-  ['branch', 'GET /api/orders/$deleted', 403, 'it does not read all records of Order'],
+  ['linked', 'GET /api/customers/1/$history', 403, 'since the history of Customer may not be read'],
+  ['branch', 'GET /api/orders/$deleted', 403, 'since not all records of Order may be read'],
   // Deleted, and of another branch: as if it had never been there.
   ['branch', 'GET /api/orders/2/$history', 404, 'There is no Order 2'],
   ['all', 'GET /api/tags/1/$history', 404, 'There is nothing at'],
@@ -263,7 +263,7 @@ test('commands', async () => {
     ['explain', '--role', 'reader', 'GET', '/api/orders/1/$history'],
     environment,
   );
-  expect(explained.out).toMatch(/^403 .*\n.*no right to the history of Order.*\n {2}read: yes.*\n {2}history: no/);
+  expect(explained.out).toMatch(/^403 .*\n.*the history of Order may not be read.*\n {2}read: yes.*\n {2}history: no/);
   const token = await runCommand('token', ['x', '--history', 'Order,Customer'], environment);
   expect(token.out).toMatch(/\n  x read=\* history=Order,Customer sha256=/);
   const wrong = await runCommand('token', ['x', '--history', 'Ordr'], environment);
