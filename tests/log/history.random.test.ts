@@ -1,15 +1,9 @@
 /** Random requests: the history of each record, from its start, gives the record; the old values of a change undo it. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Model, RecordType } from '../../engine/model/model.ts';
-import { compareSequence, START } from '../oracle/compare-sequence.ts';
-import { type Operation, randomOperation } from '../oracle/random-operations.ts';
-import fc from '../support/fast-check.ts';
-import { randomSchema, readModel, writeSchema } from '../support/random-schema.ts';
-import { type Bench, openBench } from '../support/replaying.ts';
-
-const SHRINKING_MS = 60_000;
+import fc, { shortening } from '../support/fast-check.ts';
+import { randomSchema, writeSchema } from '../support/random-schema.ts';
+import type { Bench } from '../support/replaying.ts';
+import { afterRequests, operations, recordedNested } from './after-requests.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -110,45 +104,28 @@ async function checked(bench: Bench, model: Model) {
   return { records, undone };
 }
 
-async function checkedAfter(directory: string, requests: readonly Operation[]) {
-  try {
-    const model = readModel(directory);
-    fc.pre(model !== undefined);
-    let sent = 0;
-    const clock = (): Date => new Date(START + sent * 1000);
-    const bench = await openBench(directory, model, { settings: { clock }, onSend: () => (sent += 1) });
-    try {
-      await compareSequence(bench, model, requests);
-      return await checked(bench, model);
-    } finally {
-      await bench.close();
-    }
-  } finally {
-    rmSync(directory, { recursive: true });
-  }
-}
-
-const operations = (most: number) => fc.array(randomOperation, { minLength: most / 2, maxLength: most, size: 'max' });
-
 test.each([1, 2])('of random schemas, seed %i', async (seed) => {
   let records = 0;
-  const property = fc.asyncProperty(randomSchema, operations(40), async (drawn, requests) => {
-    records += (await checkedAfter(writeSchema(drawn.map((one) => ({ ...one, history: true }))), requests)).records;
-  });
-  await fc.assert(property, { seed, numRuns: 5, interruptAfterTimeLimit: SHRINKING_MS });
+  const property = fc.asyncProperty(
+    randomSchema,
+    operations(40),
+    shortening(async (drawn, requests) => {
+      const directory = writeSchema(drawn.map((one) => ({ ...one, history: true })));
+      records += (await afterRequests(directory, requests, checked)).records;
+    }),
+  );
+  await fc.assert(property, { seed, numRuns: 5 });
   expect(records).toBeGreaterThan(10);
 });
 
-const NESTED = 'tests/fixtures/nested';
-
 test('of types with links, parts and unique values', async () => {
   let undone = 0;
-  const property = fc.asyncProperty(operations(80), async (requests) => {
-    const directory = mkdtempSync(join(tmpdir(), 'schema-'));
-    for (const file of readdirSync(NESTED))
-      writeFileSync(join(directory, file), `history: true\n${readFileSync(join(NESTED, file), 'utf8')}`);
-    undone += (await checkedAfter(directory, requests)).undone;
-  });
-  await fc.assert(property, { seed: 1, numRuns: 3, interruptAfterTimeLimit: SHRINKING_MS });
+  const property = fc.asyncProperty(
+    operations(80),
+    shortening(async (requests) => {
+      undone += (await afterRequests(recordedNested(), requests, checked)).undone;
+    }),
+  );
+  await fc.assert(property, { seed: 1, numRuns: 3 });
   expect(undone).toBeGreaterThan(0);
 });

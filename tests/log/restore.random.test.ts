@@ -1,16 +1,10 @@
 /** Random requests, after which each record is deleted and brought back: the tables are as they were. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Model } from '../../engine/model/model.ts';
-import { compareSequence, START } from '../oracle/compare-sequence.ts';
-import { type Operation, randomOperation } from '../oracle/random-operations.ts';
-import fc from '../support/fast-check.ts';
-import { randomSchema, readModel, writeSchema } from '../support/random-schema.ts';
-import { type Bench, openBench } from '../support/replaying.ts';
+import fc, { shortening } from '../support/fast-check.ts';
+import { randomSchema, writeSchema } from '../support/random-schema.ts';
+import type { Bench } from '../support/replaying.ts';
+import { afterRequests, type Check, operations, recordedNested } from './after-requests.ts';
 import { expectFold, stored } from './fold.ts';
-
-const SHRINKING_MS = 60_000;
 
 /** Without stamps: a link that comes back is a change of the record that has it. */
 async function tablesOf({ server }: Bench, model: Model, of: string) {
@@ -62,47 +56,34 @@ async function restoreEach(bench: Bench, model: Model): Promise<number> {
   return restored;
 }
 
-async function restoredAfter(directory: string, requests: readonly Operation[]): Promise<number> {
-  try {
-    const model = readModel(directory);
-    fc.pre(model !== undefined);
-    let sent = 0;
-    const clock = (): Date => new Date(START + sent * 1000);
-    const bench = await openBench(directory, model, { settings: { clock }, onSend: () => (sent += 1) });
-    try {
-      await compareSequence(bench, model, requests);
-      const restored = await restoreEach(bench, model);
-      await expectFold(bench.server.database, model);
-      return restored;
-    } finally {
-      await bench.close();
-    }
-  } finally {
-    rmSync(directory, { recursive: true });
-  }
-}
-
-const operations = (most: number) => fc.array(randomOperation, { minLength: most / 2, maxLength: most, size: 'max' });
+const restored: Check<number> = async (bench, model) => {
+  const count = await restoreEach(bench, model);
+  await expectFold(bench.server.database, model);
+  return count;
+};
 
 test.each([1, 2, 3])('of random schemas, seed %i', async (seed) => {
-  let restored = 0;
-  const property = fc.asyncProperty(randomSchema, operations(20), async (drawn, requests) => {
-    restored += await restoredAfter(writeSchema(drawn.map((one) => ({ ...one, history: true }))), requests);
-  });
-  await fc.assert(property, { seed, numRuns: 5, interruptAfterTimeLimit: SHRINKING_MS });
-  expect(restored).toBeGreaterThan(5);
+  let records = 0;
+  const property = fc.asyncProperty(
+    randomSchema,
+    operations(20),
+    shortening(async (drawn, requests) => {
+      const directory = writeSchema(drawn.map((one) => ({ ...one, history: true })));
+      records += await afterRequests(directory, requests, restored);
+    }),
+  );
+  await fc.assert(property, { seed, numRuns: 5 });
+  expect(records).toBeGreaterThan(5);
 });
 
-const NESTED = 'tests/fixtures/nested';
-
 test('of types with links, parts and unique values', async () => {
-  let restored = 0;
-  const property = fc.asyncProperty(operations(50), async (requests) => {
-    const directory = mkdtempSync(join(tmpdir(), 'schema-'));
-    for (const file of readdirSync(NESTED))
-      writeFileSync(join(directory, file), `history: true\n${readFileSync(join(NESTED, file), 'utf8')}`);
-    restored += await restoredAfter(directory, requests);
-  });
-  await fc.assert(property, { seed: 1, numRuns: 3, interruptAfterTimeLimit: SHRINKING_MS });
-  expect(restored).toBeGreaterThan(8);
+  let records = 0;
+  const property = fc.asyncProperty(
+    operations(50),
+    shortening(async (requests) => {
+      records += await afterRequests(recordedNested(), requests, restored);
+    }),
+  );
+  await fc.assert(property, { seed: 1, numRuns: 3 });
+  expect(records).toBeGreaterThan(8);
 });

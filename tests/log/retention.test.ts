@@ -1,6 +1,7 @@
 /** How long entries are kept, and what becomes of cursors. */
 import { ask } from '../support/ask.ts';
-import { databaseKind, runSql } from '../support/databases.ts';
+import { runSql } from '../support/databases.ts';
+import { onSqlite } from '../support/only.ts';
 import { useProjects } from '../support/project.ts';
 import { LOG, rowsOf } from './fold.ts';
 
@@ -69,7 +70,7 @@ test('records prune: more entries than one transaction deletes, and bad options'
   expect((await plain.run('prune', '--older-than', '1')).err).toContain('The database has no histories');
 });
 
-(databaseKind === 'sqlite' ? test : test.skip)('cursors of a database that a backup has replaced are 410', async () => {
+onSqlite('cursors of a database that a backup has replaced are 410', async () => {
   const project = await newProject(FILES);
   const copy = `${project.directory}/copy.db`;
   await project.serving((url) => ask(url, 'POST /api/products', { name: 'A' }));
@@ -83,19 +84,16 @@ test('records prune: more entries than one transaction deletes, and bad options'
   });
 });
 
-(databaseKind === 'sqlite' ? test : test.skip)(
-  'a trigger that pretends to keep the log is refused in a backup',
-  async () => {
-    const project = await newProject(FILES);
-    const copy = `${project.directory}/copy.db`;
-    await project.starts();
-    const log = 'insert into _records_log (source, record, operation, at, tx) select 1, 1, 1, 1, 1;';
-    await runSql(
-      project.database,
-      `create trigger _records_log_products_more after insert on products begin ${log} delete from products; end`,
-    );
-    const err = expect.stringContaining('trigger "_records_log_products_more" of "products".') as unknown;
-    expect(await project.run('backup', copy)).toMatchObject({ code: 0 });
-    expect(await project.run('restore', copy)).toMatchObject({ code: 1, err });
-  },
-);
+onSqlite('a trigger that pretends to keep the log is refused in a backup', async () => {
+  const project = await newProject(FILES);
+  const copy = `${project.directory}/copy.db`;
+  await project.starts();
+  const log = 'insert into _records_log (source, record, operation, at, tx) select 1, 1, 1, 1, 1;';
+  await runSql(
+    project.database,
+    `create trigger _records_log_products_more after insert on products begin ${log} delete from products; end`,
+  );
+  const err = expect.stringContaining('trigger "_records_log_products_more" of "products".') as unknown;
+  expect(await project.run('backup', copy)).toMatchObject({ code: 0 });
+  expect(await project.run('restore', copy)).toMatchObject({ code: 1, err });
+});

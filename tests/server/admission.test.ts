@@ -2,7 +2,8 @@
 import type { Socket } from 'node:net';
 import Database from 'better-sqlite3';
 import { ask } from '../support/ask.ts';
-import { databaseKind, fileOf } from '../support/databases.ts';
+import { fileOf } from '../support/databases.ts';
+import { onSqlite } from '../support/only.ts';
 import { dial } from '../support/raw.ts';
 import { startTestServer } from '../support/server.ts';
 
@@ -17,7 +18,7 @@ async function unread(url: string, path: string): Promise<Socket> {
   return socket;
 }
 
-(databaseKind === 'sqlite' ? test : test.skip)('a search begins while whole lists wait', async () => {
+onSqlite('a search begins while whole lists wait', async () => {
   const server = await startTestServer({
     schemaDirectory: 'tests/fixtures/sets',
     settings: { slowReaderTimeout: HOURS },
