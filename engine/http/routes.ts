@@ -45,12 +45,13 @@ const SERVERS: Readonly<Record<OperationName, Server>> = {
 /** Serves an operation that writes; refuses faulty headers before it parses the body. */
 function writing<Q>(
   service: Service,
-  { body: taken, path: kind, headers }: OperationEntry,
+  { body: taken, path: below, headers }: OperationEntry,
   parseQuery: (search: string) => Q,
   operation: WriteOperation<Q>,
 ): ServeOperation {
   const { path } = service;
   const isLimited = headers.includes('Prefer-Max-Affected');
+  const isOfRecord = table.isOfRecord(below);
   return async (exchange) => {
     const { request, caller, target, identifier } = exchange;
     const content = await exchange.readBody(taken?.mediaTypes ?? []);
@@ -66,14 +67,14 @@ function writing<Q>(
         'parsed' in content ? JSON.stringify(content.parsed) : content,
       ];
     });
-    const id = kind === 'item' || kind === 'restore' ? parseIdentifier(identifier, service.type) : 0;
+    const id = isOfRecord ? parseIdentifier(identifier, service.type) : 0;
     const query = parseQuery(target.query);
     const parsed = taken ? bodyIn(exchange, content, taken.shape, service) : bodies.NO_BODY;
     const body = (taken && (await service.translate?.(parsed, exchange))) ?? parsed;
     const { minimal, maxAffected, applied } = requests.writePreferences(request.headers.prefer, isLimited);
     const preconditions = requests.preconditionsOf(request);
     // Clients of dialects cannot send entity tags.
-    const ifMatch = service.translate && kind === 'item' ? '*' : undefined;
+    const ifMatch = service.translate && below === 'item' ? '*' : undefined;
     const all = { ...preconditions, ifMatch: preconditions.ifMatch ?? ifMatch };
     const args = { id, query, body, caller, once, minimal, maxAffected, preconditions: all };
     const result = await (body.reworded
@@ -208,7 +209,7 @@ export const meOffer = (about: () => string): Offer => ({
   },
 });
 
-/** What is read at a path of its own, such as `/api/$me`. */
+/** The route of an offer that has a path of its own, such as `/api/$me`, and only reads. */
 function routeTo(offer: Offer): Route {
   const allow = 'GET, HEAD, OPTIONS';
   return {

@@ -23,6 +23,9 @@ export const PATHS = {
 
 export type OperationPath = keyof typeof PATHS;
 
+/** Whether the path has the identifier of a record. */
+export const isOfRecord = (path: OperationPath): boolean => PATHS[path].startsWith(PATHS.item);
+
 export const operationPaths = Object.entries(PATHS) as readonly (readonly [OperationPath, string])[];
 
 /** A key of TypeQueries. */
@@ -244,7 +247,7 @@ const [ANY, WRITING, WITH_BODY] = [problemsIn('all'), problemsIn('writes'), prob
 /** All problems that an operation may respond with, some only for types with relations or unique values. */
 export const problemsOf = ({ method, path, body, problems = [] }: OperationEntry): readonly ProblemCode[] => [
   ...ANY,
-  ...(PATHS[path].startsWith(PATHS.item) ? (['invalid-identifier', 'record-not-found'] as const) : []),
+  ...(isOfRecord(path) ? (['invalid-identifier', 'record-not-found'] as const) : []),
   ...(method === 'GET' ? [] : WRITING),
   ...(body ? WITH_BODY : []),
   ...problems,
