@@ -57,8 +57,7 @@ export function createChanges(feed: Feed) {
   let isDraining = false;
 
   async function pageOf(query: ChangesQuery, reader: EntryReader, { target, mediaType, caller }: Exchange) {
-    const place = await feed.placeOf(query.after);
-    const { entries, log, position } = await feed.page(place, reader, query.limit, caller);
+    const { entries, log, position } = await feed.page(query.after, reader, query.limit, caller);
     const cursor = cursorOf(log, position);
     const shown = { keys: true, values: query.values } as const;
     const lines = entries.map((entry) => entryJson(entry, cursorOf(log, entry.position), shown));

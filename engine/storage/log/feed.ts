@@ -93,7 +93,7 @@ function createHeldReport(log: Log | undefined, heldMs: number) {
   };
 }
 
-/** What the end of the log is next, which all streams wait for together. */
+/** The next look at the end of the log, for which all streams wait together. */
 function createNews(readEnd: () => Promise<End>, report: (end: End) => void) {
   let heard = new AbortController();
   let coming: Promise<End | undefined> | undefined;
@@ -161,6 +161,15 @@ function createPages({ dialect: { oneOf }, all }: FeedDriver) {
   };
 }
 
+function placeIn({ log, last, readable, expired }: End, after: string | undefined, parameter?: string): Place {
+  if (after === undefined) return { log, position: expired };
+  if (after === 'now') return { log, position: readable };
+  const position = positionIn(after, log, parameter);
+  if (position > last) throw cursorExpired('it is beyond the end of the log');
+  if (position < expired) throw cursorExpired(DELETED);
+  return { log, position };
+}
+
 export function createFeed(driver: FeedDriver, log?: Log, heldMs = HELD_MS) {
   const readEnd = createEndReader(driver);
   const { news, hear } = createNews(readEnd, createHeldReport(log, heldMs));
@@ -203,20 +212,18 @@ export function createFeed(driver: FeedDriver, log?: Log, heldMs = HELD_MS) {
   }
 
   return {
-    /** Where a cursor leads; undefined: before the oldest entry that is kept, `now`: behind the last one. */
-    placeOf: async (after: string | undefined, parameter?: string): Promise<Place> => {
-      const { log: number, last, readable, expired } = await readEnd();
-      if (after === undefined) return { log: number, position: expired };
-      if (after === 'now') return { log: number, position: readable };
-      const position = positionIn(after, number, parameter);
-      if (position > last) throw cursorExpired('it is beyond the end of the log');
-      if (position < expired) throw cursorExpired(DELETED);
-      return { log: number, position };
-    },
-    /** The next entries, at most `limit`; none only at the end. */
-    page: async (place: Place, reader: EntryReader, limit: number, caller: Caller): Promise<ChangePage> => {
+    /** The place of a cursor; undefined: before the oldest entry that is kept, `now`: behind the last one. */
+    placeOf: async (after: string | undefined, parameter?: string): Promise<Place> =>
+      placeIn(await readEnd(), after, parameter),
+    /** The next entries after a cursor, at most `limit`; none only at the end. */
+    page: async (
+      after: string | undefined,
+      reader: EntryReader,
+      limit: number,
+      caller: Caller,
+    ): Promise<ChangePage> => {
       const end = await readEnd();
-      let page = await read(place, end, reader, limit, caller);
+      let page = await read(placeIn(end, after), end, reader, limit, caller);
       while (page.entries.length === 0 && !page.isLast && !caller.signal.aborted) {
         await nextTurn();
         page = await read(page, end, reader, limit, caller);
