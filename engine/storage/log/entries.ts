@@ -5,6 +5,7 @@
 import { createAjv } from '../../field-types/ajv-keywords.ts';
 import { parsedJson } from '../../json/json.ts';
 import { membersOf } from '../../json/raw.ts';
+import type { RawMembers } from '../../json/tokenizer.ts';
 import { memoized } from '../../memo.ts';
 import type { Identifier } from '../../model/identifier.ts';
 import { type Field, OPEN_COLUMN, type RecordType, type Relation } from '../../model/model.ts';
@@ -124,19 +125,22 @@ function recordContent(type: RecordType, followed: readonly Relation[], rights: 
     if (relation.link.at === 'source') members.set(relation.link.reference.column, linkMember(relation));
   const isOpen = type.open && entryOf(rights, type.name, 'read')?.openKeys === true;
   const isOpenKey = (key: string): boolean =>
-    isOpen && key !== type.identifier.name && !type.fields.has(key) && !type.relations.has(key);
+    key !== type.identifier.name && !type.fields.has(key) && !type.relations.has(key);
+  const openKeysIn = (columns: RawMembers): RawMembers => membersOf(columns.get(OPEN_COLUMN)?.text ?? '');
   const valuesIn = (text: string, other = ''): Values => {
     const values = new Map<string, string>();
-    for (const [column, { text: json }] of membersOf(text)) {
+    const columns = membersOf(text);
+    for (const [column, { text: json }] of columns) {
       const member = members.get(column);
       const shown = member?.shown(json);
       if (member && shown !== undefined) values.set(member.name, shown);
     }
-    const [open, openBefore] = [text, other].map((one) => membersOf(membersOf(one).get(OPEN_COLUMN)?.text ?? ''));
+    if (!isOpen) return values;
+    const [open, openBefore] = [openKeysIn(columns), openKeysIn(membersOf(other))];
     // A key that only the other object has was added or removed: null removes it.
-    for (const key of new Set([...(open?.keys() ?? []), ...(openBefore?.keys() ?? [])])) {
-      const json = open?.get(key)?.text ?? 'null';
-      if (isOpenKey(key) && json !== (openBefore?.get(key)?.text ?? 'null')) values.set(key, json);
+    for (const key of new Set([...open.keys(), ...openBefore.keys()])) {
+      const json = open.get(key)?.text ?? 'null';
+      if (isOpenKey(key) && json !== (openBefore.get(key)?.text ?? 'null')) values.set(key, json);
     }
     return values;
   };
