@@ -119,7 +119,7 @@ function openIssuer(descriptor: IssuerDescriptor, directory: string, log: Log, l
       (error: unknown) => log.error({ issuer, jwks, cause: reasonOf(error) }, 'the keys of an issuer cannot be read'),
     );
   const required = { issuer, audience, algorithms: [...algorithms], requiredClaims: ['exp'] };
-  // Where keys are several, a token must name its key (OpenID Connect Core, 10.1).
+  // The tokens of an issuer with several keys must name theirs (OpenID Connect Core, 10.1).
   const verify = (token: string) => jwtVerify(token, keys, { ...required, clockTolerance: SKEW_S });
   /** A key that is unknown may be new. */
   const verified = (token: string) =>

@@ -121,7 +121,7 @@ const explain = command(
   },
 );
 
-/** What a problem says of the request, or of each place of its body. */
+/** The faults of a problem, each with its place in the body, or else its detail. */
 function reasonsIn(problem: string): readonly string[] {
   const { detail = '', errors = [] } = JSON.parse(problem || '{}') as {
     detail?: string;

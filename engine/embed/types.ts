@@ -211,7 +211,7 @@ export interface Change {
   readonly operation: 'create' | 'update' | 'delete' | 'link' | 'unlink';
   readonly relation?: string;
   readonly related?: number | string;
-  /** What an update changed. */
+  /** The fields and relations that an update changed. */
   readonly keys?: readonly string[];
   readonly old?: JsonObject;
   readonly new?: JsonObject;

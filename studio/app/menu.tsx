@@ -104,7 +104,7 @@ export function MenuButton({ text, Icon, groups }: MenuButtonProps) {
   );
 }
 
-/** What is done less often. */
+/** The menu of actions that people need less often. */
 export const MoreMenu = ({ groups }: { readonly groups: MenuGroups }) => (
   <MenuButton text={useText()('list.more')} Icon={MoreIcon} groups={groups} />
 );

@@ -121,7 +121,7 @@ async function present(session: WriteSession, type: RecordType, identifier: Iden
   return row && remember(session, type, identifier, '', row);
 }
 
-/** What the JSON of a link names; null if it is gone. */
+/** The identifier in the JSON of a link; null if its record is gone. */
 async function linkIn({ session, restored }: Restoring, target: RecordType, json: string): Promise<Identifier | null> {
   const identifier = JSON.parse(json) as Identifier | null;
   if (identifier === null || restored.has(placeOf(target, identifier))) return identifier;
