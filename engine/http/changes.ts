@@ -25,7 +25,7 @@ export function createSelection({ types }: Model, rights: Rights): (names?: read
   const readers = createCache<EntryReader>(MOST_READERS);
   return (names) => {
     if (!recorded.some((type) => hasHistory(rights, type)))
-      throw new Problem('forbidden', 'The token does not allow the history of any type');
+      throw new Problem('forbidden', 'You may not read the history of any type');
     for (const name of names ?? []) requireFollowed(name, recorded, rights);
     const isAsked = (type: RecordType): boolean => names?.includes(type.name) ?? hasWholeHistory(rights, type);
     return readers(String(names), () => createEntryReader(recorded.filter(isAsked), rights));
@@ -41,9 +41,9 @@ function requireFollowed(name: string, recorded: readonly RecordType[], rights: 
     const message = `There is no type ${quote(name)} with a history${didYouMean(name, known)}`;
     throw faultyRequest('invalid-query', [{ parameter: 'type', code: 'unknown-type', message }]);
   }
-  if (!hasHistory(rights, type)) throw new Problem('forbidden', `The token does not allow the history of ${name}`);
+  if (!hasHistory(rights, type)) throw new Problem('forbidden', `You may not read the history of ${name}`);
   if (!hasWholeHistory(rights, type))
-    throw new Problem('forbidden', `The token may not read every record of ${name}, and so not follow its changes`);
+    throw new Problem('forbidden', `You may not read every record of ${name}, and so not follow its changes`);
 }
 
 const MOST_STREAMS = 100;

@@ -138,7 +138,10 @@ test('bad input', async () => {
     expect((await ask(url, 'POST /api/$changes', {})).status).toBe(405);
     const stream = { accept: 'text/event-stream' };
     expect((await ask(url, 'GET /api/$changes?limit=2', undefined, stream)).status).toBe(400);
-    expect((await ask(url, 'GET /api/$changes', undefined, { ...stream, 'last-event-id': 'x' })).status).toBe(400);
+    expect(await ask(url, 'GET /api/$changes', undefined, { ...stream, 'last-event-id': 'x' })).toMatchObject({
+      status: 400,
+      body: { type: 'urn:problem:invalid-header', errors: [{ header: 'Last-Event-ID', code: 'invalid-value' }] },
+    });
     expect((await ask(url, 'GET /api/$changes', undefined, { accept: 'text/csv' })).status).toBe(406);
   });
 });

@@ -22,11 +22,14 @@ export const cursorOf = (log: string, position: number): string => `${log}-${pos
 
 const CURSOR = /^(\d{1,19})-(0|[1-9]\d{0,15})$/;
 
-/** Throws `invalid-query` if a text is no cursor, and `cursor-expired` if it is one of another log. */
-export function positionIn(cursor: string, log: string, parameter = 'after'): number {
+/** Throws `invalid-query`, or `invalid-header` for a header, if a text is no cursor, and `cursor-expired` if it is one of another log. */
+export function positionIn(cursor: string, log: string, header?: string): number {
   const [, known, position] = CURSOR.exec(cursor) ?? [];
-  const message = `${parameter} is not a cursor: send the "next" of an answer, or the "cursor" of an entry`;
-  if (known === undefined) throw faultyRequest('invalid-query', [{ parameter, code: 'malformed', message }]);
+  const message = `${header ?? 'after'} is not a cursor: send the "next" of an answer, or the "cursor" of an entry`;
+  if (known === undefined)
+    throw header
+      ? faultyRequest('invalid-header', [{ header, code: 'invalid-value', message }])
+      : faultyRequest('invalid-query', [{ parameter: 'after', code: 'malformed', message }]);
   if (known !== log) throw cursorExpired(REPLACED);
   return Number(position);
 }
@@ -161,10 +164,10 @@ function createPages({ dialect: { oneOf }, all }: FeedDriver) {
   };
 }
 
-function placeIn({ log, last, readable, expired }: End, after: string | undefined, parameter?: string): Place {
+function placeIn({ log, last, readable, expired }: End, after: string | undefined, header?: string): Place {
   if (after === undefined) return { log, position: expired };
   if (after === 'now') return { log, position: readable };
-  const position = positionIn(after, log, parameter);
+  const position = positionIn(after, log, header);
   if (position > last) throw cursorExpired('it is beyond the end of the log');
   if (position < expired) throw cursorExpired(DELETED);
   return { log, position };
@@ -213,8 +216,8 @@ export function createFeed(driver: FeedDriver, log?: Log, heldMs = HELD_MS) {
 
   return {
     /** The place of a cursor; undefined: before the oldest entry that is kept, `now`: behind the last one. */
-    placeOf: async (after: string | undefined, parameter?: string): Promise<Place> =>
-      placeIn(await readEnd(), after, parameter),
+    placeOf: async (after: string | undefined, header?: string): Promise<Place> =>
+      placeIn(await readEnd(), after, header),
     /** The next entries after a cursor, at most `limit`; none only at the end. */
     page: async (
       after: string | undefined,
