@@ -220,7 +220,8 @@ describe('is refused', () => {
   test('where there is no such deletion, or the record is there', async () => {
     const { path } = await newBook();
     await refused('POST /api/books/987654/$restore', 404, 'record-not-found');
-    await refused(`POST ${path}/$restore`, 404, 'record-not-found');
+    await refused(`POST ${path}/$restore`, 409, 'identifier-conflict');
+    await refused(`POST ${path}/$restore`, 404, 'record-not-found', 'branch');
     await done(`DELETE ${path}`);
     await done(`POST ${path}/$restore`);
     await refused(`POST ${path}/$restore`, 409, 'identifier-conflict');
@@ -237,7 +238,7 @@ describe('is refused', () => {
     const other = await newBook({ pages: [{ notes: [{ id: note }] }] });
     const { body } = await refused(`POST ${path}/$restore`, 409, 'identifier-conflict');
     const pointer = expect.stringMatching(/^\/pages\/\d+\/notes\/n~1\d+\/id$/) as unknown;
-    expect(body).toMatchObject({ errors: [{ pointer, code: 'taken' }] });
+    expect(body).toMatchObject({ errors: [{ pointer, code: 'taken', message: `Note ${note} already exists` }] });
     await done(`DELETE ${other.path}`);
     await done(`POST ${path}/$restore`);
   });

@@ -78,12 +78,12 @@ export async function planRestore(
   { type, identifier }: Pick<RecordRestoration, 'type' | 'identifier'>,
 ): Promise<WritePlan> {
   const { writer, tables } = session;
-  const [tx, position, old = null] = (await writer.get(DELETION, [type.table, String(identifier)])) ?? [];
-  if (old === null) throw noDeletion({ type, identifier });
   if (await writer.get(tables.of(type).load, [identifier])) {
-    const message = `${type.name} ${identifier} is there already`;
+    const message = `${type.name} ${identifier} already exists`;
     throw faultyRequest('identifier-conflict', [{ pointer: '', code: 'taken', message }]);
   }
+  const [tx, position, old = null] = (await writer.get(DELETION, [type.table, String(identifier)])) ?? [];
+  if (old === null) throw noDeletion({ type, identifier });
   const node = make(session, type, identifier, '');
   const restored = new Map([[placeOf(type, identifier), { node, identifier, old: membersOf(String(old)) }]]);
   const restoring: Restoring = { session, tx: Number(tx), position: Number(position), restored, circular: [] };
