@@ -186,7 +186,7 @@ export function relationsFor(rights: Rights, { relations }: RecordType): Readonl
   return new Map([...relations].filter(([, relation]) => canFollow(rights, relation)));
 }
 
-const seesMember = (rights: Rights, type: RecordType, member: Field | Relation): boolean =>
+export const seesMember = (rights: Rights, type: RecordType, member: Field | Relation): boolean =>
   'link' in member ? canFollow(rights, member) : shows(rights, type, member.name);
 
 /** Whether bodies of the client may have the field, relation or open key. */

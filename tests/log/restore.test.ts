@@ -36,6 +36,8 @@ relations:
   'publisher.yaml': 'type: Publisher\nfields: { name: { type: string } }\n',
   'tag.yaml':
     'type: Tag\nhistory: true\nfields: { word: { type: string } }\nrelations: { books: { kind: manyToMany, type: Book, inverse: tags } }\n',
+  'folder.yaml':
+    'type: Folder\nhistory: true\nrelations: { parent: { kind: belongsTo, type: Folder, inverse: folders, acyclic: true, onDelete: setNull }, folders: { kind: hasMany, type: Folder, inverse: parent } }\n',
   'key.yaml': 'type: Key\nhistory: true\nfields: { word: { type: string, required: true, sensitive: true } }\n',
 };
 
@@ -44,6 +46,7 @@ const ROLES = {
   writer: `read: { '*': true }\nwrite: { '*': true }`,
   reader: `read: { '*': true }\nhistory: '*'`,
   branch: `read: { '*': true, Book: { where: { branch: { claim: branch } } } }\nwrite: { Book: { where: { branch: { claim: branch } }, only: [code, publisher] } }\nhistory: '*'`,
+  blind: `read: { Book: { only: [code] } }\ncreate: { Book: { set: { publisher: 1 } } }\nhistory: '*'`,
   north: `read: { '*': true }\nwrite: { Book: { where: { branch: north } } }\nhistory: '*'`,
 };
 
@@ -222,6 +225,8 @@ describe('is refused', () => {
     await refused('POST /api/books/987654/$restore', 404, 'record-not-found');
     await refused(`POST ${path}/$restore`, 409, 'identifier-conflict');
     await refused(`POST ${path}/$restore`, 404, 'record-not-found', 'branch');
+    const { path: seen } = await newBook({ branch: 'south' });
+    await refused(`POST ${seen}/$restore`, 409, 'identifier-conflict', 'branch');
     await done(`DELETE ${path}`);
     await done(`POST ${path}/$restore`);
     await refused(`POST ${path}/$restore`, 409, 'identifier-conflict');
@@ -238,7 +243,9 @@ describe('is refused', () => {
     const other = await newBook({ pages: [{ notes: [{ id: note }] }] });
     const { body } = await refused(`POST ${path}/$restore`, 409, 'identifier-conflict');
     const pointer = expect.stringMatching(/^\/pages\/\d+\/notes\/n~1\d+\/id$/) as unknown;
-    expect(body).toMatchObject({ errors: [{ pointer, code: 'taken', message: `Note ${note} already exists` }] });
+    expect(body).toMatchObject({
+      errors: [{ pointer, code: 'taken', message: `Note ${note} already exists; delete it first` }],
+    });
     await done(`DELETE ${other.path}`);
     await done(`POST ${path}/$restore`);
   });
@@ -250,7 +257,12 @@ describe('is refused', () => {
     const title = `POST ${path}/$restore`;
     const { body } = await refused(title, 409, 'unique-conflict');
     expect(body).toMatchObject({
-      errors: [{ pointer: '/code', message: expect.stringContaining(`Book ${other.id}`) }],
+      errors: [
+        {
+          pointer: '/code',
+          message: `Book ${other.id} has this value of "code" already; change or delete that record first`,
+        },
+      ],
     });
     await refused(`${title}?dryRun=true`, 409, 'unique-conflict');
     await done(`DELETE /api/books/${other.id}`);
@@ -258,14 +270,49 @@ describe('is refused', () => {
   });
 
   test('where a record that it must link is gone, or a value that it must have was not recorded', async () => {
-    const { path, publisher } = await newBook();
+    const { path, id, publisher } = await newBook();
     await done(`DELETE ${path}`);
     await done(`DELETE /api/publishers/${publisher.id}`);
     const { body } = await refused(`POST ${path}/$restore`, 422, 'invalid-reference');
-    expect(body).toMatchObject({ errors: [{ pointer: '/publisher' }] });
+    const message = `"publisher" of Book ${id} links Publisher ${publisher.id}, which is gone; bring that back first`;
+    expect(body).toMatchObject({ errors: [{ pointer: '/publisher', message }] });
     const key = await done('POST /api/keys', { word: 'w' });
     await done(`DELETE /api/keys/${key.id}`);
-    await refused(`POST /api/keys/${key.id}/$restore`, 422, 'invalid-reference');
+    const { body: unknown } = await refused(`POST /api/keys/${key.id}/$restore`, 422, 'invalid-reference');
+    expect(unknown).toMatchObject({
+      errors: [{ message: expect.stringMatching(/^"word" of Key \d+ is required, .*; create a new record instead$/) }],
+    });
+  });
+
+  test('where it would be below itself', async () => {
+    const top = await done('POST /api/folders', {});
+    const middle = await done('POST /api/folders', { parent: { id: top.id } });
+    const low = await done('POST /api/folders', { parent: { id: middle.id } });
+    await done(`DELETE /api/folders/${middle.id}`);
+    await done(`PATCH /api/folders/${top.id}`, { parent: { id: low.id } });
+    const { body } = await refused(`POST /api/folders/${middle.id}/$restore`, 422, 'invalid-reference');
+    const message = expect.stringMatching(
+      /^Folder \d+ would be below itself; move a record that is above it first$/,
+    ) as unknown;
+    expect(body).toMatchObject({ errors: expect.arrayContaining([expect.objectContaining({ message })]) });
+    await done(`PATCH /api/folders/${top.id}`, { parent: null });
+    await done(`POST /api/folders/${middle.id}/$restore`);
+    expect(await done(`GET /api/folders/${low.id}`)).toMatchObject({ parent: { id: middle.id } });
+  });
+
+  test('by what the role may not read, which has no name then', async () => {
+    const { path, code, publisher } = await newBook();
+    const note = code.replace('c', 'n/');
+    await done(`DELETE ${path}`);
+    const other = await newBook({ pages: [{ notes: [{ id: note }] }] });
+    const taken = await refused(`POST ${path}/$restore`, 409, 'identifier-conflict', 'blind');
+    const message = 'Something that you may not read stands in the way';
+    expect(taken.body).toMatchObject({ message, errors: [{ pointer: '', code: 'taken', message }] });
+    await done(`DELETE ${other.path}`);
+    await done(`DELETE /api/publishers/${publisher.id}`);
+    const gone = await refused(`POST ${path}/$restore`, 422, 'invalid-reference', 'blind');
+    expect(JSON.stringify(gone.body)).not.toMatch(/publisher|note|page/i);
+    expect(gone.body).toMatchObject({ errors: [{ pointer: '', code: 'required' }] });
   });
 
   test('what was erased', async () => {

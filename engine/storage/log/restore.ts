@@ -8,7 +8,8 @@ import { membersOf } from '../../json/raw.ts';
 import type { RawMembers } from '../../json/tokenizer.ts';
 import type { Identifier } from '../../model/identifier.ts';
 import { OPEN_COLUMN, type RecordType, type Reference } from '../../model/model.ts';
-import { faultyRequest, Problem } from '../../problem.ts';
+import { canFollow, seesMember } from '../../model/rights.ts';
+import { type Fault, Problem } from '../../problem.ts';
 import { type Column, encode, hasDefault, stampFor } from '../columns.ts';
 import type { Statement } from '../driver.ts';
 import type { RecordRestoration } from '../store.ts';
@@ -73,16 +74,28 @@ interface Restored {
 
 const placeOf = ({ table }: RecordType, identifier: Identifier): string => `${table}/${identifier}`;
 
+const CURES = new Map([
+  ['taken', 'delete it first'],
+  ['unique', 'change or delete that record first'],
+  ['cycle', 'move a record that is above it first'],
+]);
+
+/** The place of what the client may not read; no name begins like this. */
+const UNSEEN = '/$';
+
+/** Says what to do in place of what bodies are told, after a semicolon, and nothing of what the client may not read. */
+export function restoreFault(fault: Fault): Fault {
+  const cure = CURES.get(fault.code);
+  if ('pointer' in fault && fault.pointer.startsWith(UNSEEN))
+    return { pointer: '', code: fault.code, message: 'Something that you may not read stands in the way' };
+  return cure === undefined ? fault : { ...fault, message: `${fault.message.split('; ', 1).join()}; ${cure}` };
+}
+
 export async function planRestore(
   session: WriteSession,
   { type, identifier }: Pick<RecordRestoration, 'type' | 'identifier'>,
 ): Promise<WritePlan> {
-  const { writer, tables } = session;
-  if (await writer.get(tables.of(type).load, [identifier])) {
-    const message = `${type.name} ${identifier} already exists`;
-    throw faultyRequest('identifier-conflict', [{ pointer: '', code: 'taken', message }]);
-  }
-  const [tx, position, old = null] = (await writer.get(DELETION, [type.table, String(identifier)])) ?? [];
+  const [tx, position, old = null] = (await session.writer.get(DELETION, [type.table, String(identifier)])) ?? [];
   if (old === null) throw noDeletion({ type, identifier });
   const node = make(session, type, identifier, '');
   const restored = new Map([[placeOf(type, identifier), { node, identifier, old: membersOf(String(old)) }]]);
@@ -97,7 +110,7 @@ export async function planRestore(
 
 /** Records that the same write deleted with their owner. */
 async function restoreParts({ session, tx, restored }: Restoring, owner: string): Promise<void> {
-  const { type, pointer } = restored.get(owner)?.node ?? {};
+  const { type, pointer = '' } = restored.get(owner)?.node ?? {};
   const relations = [...(type?.relations.values() ?? [])].filter(({ owned }) => owned);
   if (relations.length === 0) return;
   for (const [source, record, old] of await session.writer.all(PARTS, [tx, owner])) {
@@ -106,7 +119,8 @@ async function restoreParts({ session, tx, restored }: Restoring, owner: string)
     const identifier = identifierIn(relation.target, String(record));
     const place = placeOf(relation.target, identifier);
     if (restored.has(place)) continue;
-    const at = `${pointer}/${relation.name}/${escapeStep(String(identifier))}`;
+    const isSeen = canFollow(session.rights, relation);
+    const at = isSeen ? `${pointer}/${relation.name}/${escapeStep(String(identifier))}` : UNSEEN;
     const node = make(session, relation.target, identifier, at);
     restored.set(place, { node, identifier, old: membersOf(String(old)) });
   }
@@ -143,12 +157,16 @@ async function fill(restoring: Restoring, { node, old }: Restored): Promise<void
     if (folds) continue;
     const json = old.get(name)?.text ?? 'null';
     const value = reference ? await linkIn(restoring, reference.target, json) : valueIn(session, column, json);
-    const pointer = `${node.pointer}/${escapeStep(field?.name ?? reference?.relation?.name ?? name)}`;
+    const member = field ?? reference?.relation;
+    const isSeen = member && seesMember(session.rights, node.type, member);
+    const pointer = isSeen ? `${node.pointer}/${escapeStep(member.name)}` : UNSEEN;
     if (value !== null || nullable) node.assigned.set(name, { value, pointer, byOmission: false });
     else if (!hasDefault(column) && name !== OPEN_COLUMN) {
-      const gone = reference && json !== 'null' ? `, as ${reference.target.name} ${json} is gone` : '';
-      const message = `${nameOf(node)} needs a value here, and the history has none that it could have${gone}`;
-      refuse(session, 'invalid-reference', pointer, 'required', message);
+      const isGone = reference && json !== 'null';
+      const why = isGone
+        ? `links ${reference.target.name} ${JSON.parse(json)}, which is gone; bring that back first`
+        : 'is required, and the history has no value that it can have today; create a new record instead';
+      refuse(session, 'invalid-reference', pointer, 'required', `"${member?.name}" of ${nameOf(node)} ${why}`);
     }
   }
 }

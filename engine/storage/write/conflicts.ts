@@ -25,22 +25,14 @@ export async function refuseConflicts(session: WriteSession): Promise<void> {
   throwInOrder(session, 'unique-conflict', faults);
 }
 
-async function takenIdentifiers({
-  created,
-  cascaded,
-  writer,
-  rights,
-  records,
-}: WriteSession): Promise<readonly Fault[]> {
+async function takenIdentifiers({ created, cascaded, writer, rights }: WriteSession): Promise<readonly Fault[]> {
   const faults: Fault[] = [];
   for (const node of created) {
     const { type, identifier, pointer, table } = node;
     if (identifier === undefined || cascaded.get(type.table)?.has(identifier)) continue;
     if (!(await writer.get(table.load, [identifier]))) continue;
     const other = type.identifier.by === 'service' ? ', or leave it out' : '';
-    // A restore has no body.
-    const cure = records.length > 0 ? `; choose another identifier${other}` : '';
-    const message = `${type.name} ${identifier} already exists${cure}`;
+    const message = `${type.name} ${identifier} already exists; choose another identifier${other}`;
     const at = `${pointer}/${escapeStep(type.identifier.name)}`;
     faults.push({ pointer: at, code: 'taken', message, ...recordNames(rights, type, [identifier]) });
     if (faults.length === MAX_ERRORS) break;

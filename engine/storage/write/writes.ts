@@ -3,13 +3,13 @@ import { NO_CLIENT } from '../../edge/caller.ts';
 import type { Identifier } from '../../model/identifier.ts';
 import { type Model, namesByValues, relationsIn, type UniqueMembers } from '../../model/model.ts';
 import { ALL_RIGHTS, entryOf, namesRecords } from '../../model/rights.ts';
-import { Problem, throwTogether } from '../../problem.ts';
+import { faultyRequest, Problem, reworded, throwTogether } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { type Clock, createStamp } from '../columns.ts';
 import { type Driver, Overtaken, type Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type * as stored from '../store.ts';
-import { noDeletion, planRestore } from '../log/restore.ts';
+import { noDeletion, planRestore, restoreFault } from '../log/restore.ts';
 import { allow, allowBody, confirm } from './allowed.ts';
 import { apply, isViolation, located, RefusedRow } from './apply.ts';
 import { deleteFound, deleteOne } from './delete.ts';
@@ -23,6 +23,7 @@ import {
   createSession,
   onlyReading,
   type Stamped,
+  touch,
   type Transaction,
   type WriteContext,
   type WriteSession,
@@ -272,7 +273,11 @@ async function restoreRecord(
 ): Promise<stored.WrittenRecords> {
   const { type, identifier, rights = ALL_RIGHTS } = request;
   const session = createSession(transaction, request);
-  const plan = await planRestore(session, request).catch((error: unknown) => {
+  // Another session: the one that plans must not know of a record that is not there.
+  const { stored } = await touch(createSession(transaction, request), type, identifier, '');
+  const message = `${type.name} ${identifier} is there already`;
+  if (stored) throw faultyRequest('identifier-conflict', [{ pointer: '', code: 'taken', message }]);
+  const plan = await reworded(() => planRestore(session, request), restoreFault).catch((error: unknown) => {
     const isRefusal = error instanceof Problem && error.status < 500;
     throw isRefusal && !namesRecords(rights, type) ? noDeletion(request) : error;
   });
