@@ -16,7 +16,7 @@ export type ProblemCode = keyof typeof kinds;
 export const problemKinds = kinds as Readonly<Record<ProblemCode, ProblemKind>>;
 export const problemCodes = Object.keys(kinds) as readonly ProblemCode[];
 
-type FaultPlace =
+export type FaultPlace =
   | { readonly pointer: string }
   | { readonly parameter: string }
   | { readonly header: string }

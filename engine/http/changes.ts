@@ -17,7 +17,6 @@ import { linksTo } from './lists.ts';
 import type { Offer } from './routes.ts';
 
 export const CHANGES = '$changes';
-const MEDIA_TYPES = [JSON_TYPE, NDJSON_TYPE, EVENTS_TYPE];
 
 /** The entries that a client may follow: of these types, or of all that it may. Throws Problems. */
 export function createSelection({ types }: Model, rights: Rights): (names?: readonly string[]) => EntryReader {
@@ -26,15 +25,15 @@ export function createSelection({ types }: Model, rights: Rights): (names?: read
   return (names) => {
     if (!recorded.some((type) => hasHistory(rights, type)))
       throw new Problem('forbidden', 'You may not read the history of any type');
-    for (const name of names ?? []) requireFollowed(name, recorded, rights);
-    const isAsked = (type: RecordType): boolean => names?.includes(type.name) ?? hasWholeHistory(rights, type);
-    return readers(String(names), () => createEntryReader(recorded.filter(isAsked), rights));
+    const named = names?.map((name) => followed(name, recorded, rights));
+    const followable = named ?? recorded.filter((type) => hasWholeHistory(rights, type));
+    return readers(String(names), () => createEntryReader(followable, rights));
   };
 }
 
 const MOST_READERS = 100;
 
-function requireFollowed(name: string, recorded: readonly RecordType[], rights: Rights): void {
+function followed(name: string, recorded: readonly RecordType[], rights: Rights): RecordType {
   const type = recorded.find((one) => one.name === name);
   if (type === undefined) {
     const known = recorded.map((one) => one.name);
@@ -44,6 +43,7 @@ function requireFollowed(name: string, recorded: readonly RecordType[], rights: 
   if (!hasHistory(rights, type)) throw new Problem('forbidden', `You may not read the history of ${name}`);
   if (!hasWholeHistory(rights, type))
     throw new Problem('forbidden', `You may not read every record of ${name}, and so not follow its changes`);
+  return type;
 }
 
 const MOST_STREAMS = 100;
@@ -107,14 +107,14 @@ export function createChanges(feed: Feed) {
       const reader = select(query.types);
       if (mediaType !== EVENTS_TYPE) return pageOf(query, reader, exchange);
       const last = request.headers['last-event-id']?.toString();
-      const place = await (last ? feed.placeOf(last, 'Last-Event-ID') : feed.placeOf(query.after));
+      const place = await (last ? feed.placeOf(last, { header: 'Last-Event-ID' }) : feed.placeOf(query.after));
       if (streams >= MOST_STREAMS)
         throw new Problem('rate-limited', `There are ${MOST_STREAMS} streams already; close one of them`);
       streams += 1;
       return { status: 200, headers: EVENT_HEADERS, body: events(place, query, reader, exchange) };
     };
     // Streams last for hours: their durations are apart from those of reads.
-    return { serve, mediaTypes: MEDIA_TYPES, label: { type: CHANGES, operation: 'changes' } };
+    return { serve, mediaTypes: [JSON_TYPE, NDJSON_TYPE, EVENTS_TYPE], label: { type: CHANGES, operation: 'changes' } };
   }
 
   return {

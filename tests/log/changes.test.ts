@@ -140,7 +140,7 @@ test('bad input', async () => {
     expect((await ask(url, 'GET /api/$changes?limit=2', undefined, stream)).status).toBe(400);
     expect(await ask(url, 'GET /api/$changes', undefined, { ...stream, 'last-event-id': 'x' })).toMatchObject({
       status: 400,
-      body: { type: 'urn:problem:invalid-header', errors: [{ header: 'Last-Event-ID', code: 'invalid-value' }] },
+      body: { type: 'urn:problem:invalid-header', errors: [{ header: 'Last-Event-ID', code: 'malformed' }] },
     });
     expect((await ask(url, 'GET /api/$changes', undefined, { accept: 'text/csv' })).status).toBe(406);
   });

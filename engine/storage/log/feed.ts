@@ -6,7 +6,7 @@ import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promi
 import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
 import type { Log } from '../../log.ts';
 import { memoized } from '../../memo.ts';
-import { faultyRequest, Problem } from '../../problem.ts';
+import { type FaultPlace, faultyRequest, Problem } from '../../problem.ts';
 import type { Statement } from '../dialect.ts';
 import { COPIES_OF_TEXT, type Driver, type Row } from '../driver.ts';
 import { type Entry, ENTRY_COLUMNS, type EntryReader } from './entries.ts';
@@ -22,14 +22,14 @@ export const cursorOf = (log: string, position: number): string => `${log}-${pos
 
 const CURSOR = /^(\d{1,19})-(0|[1-9]\d{0,15})$/;
 
-/** Throws `invalid-query`, or `invalid-header` for a header, if a text is no cursor, and `cursor-expired` if it is one of another log. */
-export function positionIn(cursor: string, log: string, header?: string): number {
+const AFTER: FaultPlace = { parameter: 'after' };
+
+/** Throws if a text is no cursor, and `cursor-expired` if it is one of another log. */
+export function positionIn(cursor: string, log: string, place = AFTER): number {
   const [, known, position] = CURSOR.exec(cursor) ?? [];
-  const message = `${header ?? 'after'} is not a cursor: send the "next" of an answer, or the "cursor" of an entry`;
-  if (known === undefined)
-    throw header
-      ? faultyRequest('invalid-header', [{ header, code: 'invalid-value', message }])
-      : faultyRequest('invalid-query', [{ parameter: 'after', code: 'malformed', message }]);
+  const message = `${Object.values(place).join()} is not a cursor: send the "next" of an answer, or the "cursor" of an entry`;
+  const code = 'header' in place ? 'invalid-header' : 'invalid-query';
+  if (known === undefined) throw faultyRequest(code, [{ ...place, code: 'malformed', message }]);
   if (known !== log) throw cursorExpired(REPLACED);
   return Number(position);
 }
@@ -164,10 +164,10 @@ function createPages({ dialect: { oneOf }, all }: FeedDriver) {
   };
 }
 
-function placeIn({ log, last, readable, expired }: End, after: string | undefined, header?: string): Place {
+function placeIn({ log, last, readable, expired }: End, after: string | undefined, place?: FaultPlace): Place {
   if (after === undefined) return { log, position: expired };
   if (after === 'now') return { log, position: readable };
-  const position = positionIn(after, log, header);
+  const position = positionIn(after, log, place);
   if (position > last) throw cursorExpired('it is beyond the end of the log');
   if (position < expired) throw cursorExpired(DELETED);
   return { log, position };
@@ -216,8 +216,8 @@ export function createFeed(driver: FeedDriver, log?: Log, heldMs = HELD_MS) {
 
   return {
     /** The place of a cursor; undefined: before the oldest entry that is kept, `now`: behind the last one. */
-    placeOf: async (after: string | undefined, header?: string): Promise<Place> =>
-      placeIn(await readEnd(), after, header),
+    placeOf: async (after: string | undefined, place?: FaultPlace): Promise<Place> =>
+      placeIn(await readEnd(), after, place),
     /** The next entries after a cursor, at most `limit`; none only at the end. */
     page: async (
       after: string | undefined,
@@ -236,7 +236,7 @@ export function createFeed(driver: FeedDriver, log?: Log, heldMs = HELD_MS) {
     follow,
     /** Looks for news at once, and whether streams are over. */
     hear,
-    forget: createForgetting(driver),
+    forget: createForgetting(driver, readEnd),
     close: (): void => {
       closing.abort();
       hear();
@@ -255,8 +255,7 @@ const DELETED_TOGETHER = 1000;
 const PAUSE_MS = 5;
 
 /** Deletes entries that are older than some days, from the beginning of the log. Returns their number, undefined if there is no log. */
-function createForgetting(driver: FeedDriver) {
-  const readEnd = createEndReader(driver);
+function createForgetting(driver: FeedDriver, readEnd: () => Promise<End>) {
   const oldest: Statement = {
     sql: `select max(position) from (select position, at from ${LOG_TABLE} where position <= ? order by position limit ${DELETED_TOGETHER}) as oldest where at <= ?`,
   };

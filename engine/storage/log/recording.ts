@@ -65,11 +65,8 @@ export async function eraseEntries(
     const [source = '', record = ''] = place.split(/\/(.*)/s);
     erased += (await writer.run(ERASED, [source, record])).changes;
     for (const { name, left, right } of joinTables)
-      for (const own of [left, right]) {
-        const other = own === left ? right : left;
-        if (own.type.table === source)
-          erased += (await writer.run(ERASED_LINKS, [name, record, `"${other.column}":`])).changes;
-      }
+      for (const [{ type }, { column }] of [[left, right] as const, [right, left] as const])
+        if (type.table === source) erased += (await writer.run(ERASED_LINKS, [name, record, `"${column}":`])).changes;
   }
   return erased;
 }
@@ -226,13 +223,12 @@ function joinTrigger(join: JoinTable, dialect: Dialect): LogTrigger {
 
 /** The statements that make the triggers of a table; none if it is not recorded. */
 export function recordingOf(source: RecordType | JoinTable, dialect: Dialect): readonly string[] {
-  if (!('table' in source))
-    return source.left.type.history || source.right.type.history
-      ? dialect.log.create(triggerName(source.name), source.name, joinTrigger(source, dialect))
-      : [];
-  return source.history
-    ? dialect.log.create(triggerName(source.table), source.table, typeTrigger(source, dialect))
-    : [];
+  const isType = 'table' in source;
+  const isRecorded = isType ? source.history : source.left.type.history || source.right.type.history;
+  if (!isRecorded) return [];
+  const table = isType ? source.table : source.name;
+  const trigger = isType ? typeTrigger(source, dialect) : joinTrigger(source, dialect);
+  return dialect.log.create(triggerName(table), table, trigger);
 }
 
 /** A digest of the triggers of a table, to find that they have changed; undefined if there are none. */

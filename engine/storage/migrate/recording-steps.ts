@@ -16,16 +16,6 @@ export interface Recording {
   readonly name?: string;
 }
 
-const prepended = (step: MigrationStep, tasks: readonly Task[]): MigrationStep => ({
-  ...step,
-  tasks: [...tasks, ...step.tasks],
-});
-
-const appended = (step: MigrationStep, tasks: readonly Task[]): MigrationStep => ({
-  ...step,
-  tasks: [...step.tasks, ...tasks],
-});
-
 /** Around the other steps of the table: what these do to its rows is no change of records, and SQLite drops triggers with a table. */
 export function withRecording(
   steps: readonly MigrationStep[],
@@ -41,11 +31,11 @@ export function withRecording(
     ...plainTasks('create', after === undefined ? [] : logTables(dialect)),
     ...plainTasks('link', made, rowsIn),
   ];
-  const [first, ...others] = steps;
-  if (before !== undefined && after !== undefined && first) {
-    const all = [prepended(first, drop), ...others];
-    return all.map((step, at) => (at === all.length - 1 ? appended(step, make) : step));
-  }
+  if (before !== undefined && after !== undefined && steps.length > 0)
+    return steps.map((step, at) => ({
+      ...step,
+      tasks: [...(at === 0 ? drop : []), ...step.tasks, ...(at === steps.length - 1 ? make : [])],
+    }));
   const code = after === undefined ? 'end-history' : before === undefined ? 'keep-history' : 'adapt-history';
   const detail = name === undefined ? type : `the links "${name}" of ${type}`;
   const own = createStep(code, type, {

@@ -4,8 +4,6 @@ import { quote } from './alter.ts';
 
 const setting = (name: string): string => `nullif(current_setting('records.${name}', true), '')`;
 
-const NOW = `(extract(epoch from now()) * 1000)::bigint`;
-
 const POSITIONS = `${ENGINE_PREFIX}log_position_seq`;
 
 /**
@@ -46,7 +44,7 @@ export const postgresLog: Dialect['log'] = {
   // As text, `1.5` and `1.50` differ, and json can be compared.
   differ: (one, other) => `${one}::text is distinct from ${other}::text`,
   writer: {
-    columns: `${NOW}, current_setting('records.tx')::bigint, ${setting('actor')}, ${setting('request')}`,
+    columns: `(extract(epoch from now()) * 1000)::bigint, current_setting('records.tx')::bigint, ${setting('actor')}, ${setting('request')}`,
     from: '',
   },
   create: (name, table, { insert, update, delete: remove }) => {
