@@ -132,13 +132,7 @@ function createPages({ dialect: { oneOf }, all }: FeedDriver) {
       `where position > ? and position <= ? and ${oneOf('source', 'text')} order by position limit ?) as entry on 1 = 1 order by entry.position`,
   };
   /** The entries in the range of positions that follows. */
-  return async (
-    { log, position }: Place,
-    end: End,
-    reader: EntryReader,
-    limit: number,
-    caller = NO_CLIENT,
-  ): Promise<ChangePage> => {
+  return async ({ log, position }: Place, end: End, reader: EntryReader, limit: number, caller = NO_CLIENT) => {
     const upTo = Math.max(position, Math.min(end.readable, position + MAX_RANGE));
     const rows: Row[] = [];
     let chars = 0;
@@ -194,11 +188,7 @@ export function createFeed(driver: FeedDriver, log?: Log, heldMs = HELD_MS) {
    * Pages as entries come, and empty ones at the beginning and to tell that it goes on. Asks for the reader before each page,
    * since types may be renamed, and several times a second whether it is over.
    */
-  async function* follow(
-    from: Place,
-    reader: () => EntryReader,
-    isOver: () => boolean | Promise<boolean>,
-  ): AsyncGenerator<ChangePage, void> {
+  async function* follow(from: Place, reader: () => EntryReader, isOver: () => boolean | Promise<boolean>) {
     let place = from;
     let end = await readEnd();
     let toldAt = -Infinity;
@@ -219,12 +209,7 @@ export function createFeed(driver: FeedDriver, log?: Log, heldMs = HELD_MS) {
     placeOf: async (after: string | undefined, place?: FaultPlace): Promise<Place> =>
       placeIn(await readEnd(), after, place),
     /** The next entries after a cursor, at most `limit`; none only at the end. */
-    page: async (
-      after: string | undefined,
-      reader: EntryReader,
-      limit: number,
-      caller: Caller,
-    ): Promise<ChangePage> => {
+    page: async (after: string | undefined, reader: EntryReader, limit: number, caller: Caller) => {
       const end = await readEnd();
       let page = await read(placeIn(end, after), end, reader, limit, caller);
       while (page.entries.length === 0 && !page.isLast && !caller.signal.aborted) {
