@@ -55,6 +55,8 @@ interface Looked {
   readonly isThere: boolean;
   readonly others: readonly string[];
   readonly unused: readonly string[];
+  /** The steps that going back would make. */
+  readonly waiting?: readonly string[];
 }
 
 async function look(model: Model, database: Location, allowed: ReadonlySet<string>, back: boolean): Promise<Looked> {
@@ -70,18 +72,18 @@ async function look(model: Model, database: Location, allowed: ReadonlySet<strin
     const looked = { drift: driftOf(applied, catalogue), others, unused, isThere: true };
     if (history.state !== 'behind' || back) return { ...looked, steps: await assessIn(found, driver, allowed) };
     ownView(found.model, history);
-    return { ...looked, steps: [], history };
+    return { ...looked, steps: [], history, waiting: found.steps.map(({ description }) => `  ${description}`) };
   } finally {
     await driver.close();
   }
 }
 
-function format({ steps, drift, history, others, unused, isThere }: Looked, sql: boolean): string {
+function format({ steps, drift, history, waiting = [], others, unused, isThere }: Looked, sql: boolean): string {
   const legend = (made: readonly Assessed[]): readonly string[] =>
     made.every(({ state }) => state === 'ready') ? [] : legendOf(made);
   return [
-    ...(history ? [behind(history)] : []),
-    ...formatPlan(steps, legend, { sql, notes: isThere }),
+    ...(history ? [behind(history), ...(waiting.length > 0 ? [WAITING] : []), ...waiting] : []),
+    ...(history ? [] : formatPlan(steps, legend, { sql, notes: isThere })),
     ...(others.length === 0 ? [] : ['', formatOthers(others)]),
     ...(unused.length === 0 ? [] : ['', formatUnused(unused)]),
     ...(drift.length === 0 ? [] : ['', formatDrift(drift)]),
@@ -90,6 +92,8 @@ function format({ steps, drift, history, others, unused, isThere }: Looked, sql:
 
 const behind = ({ last, own }: History): string =>
   `The database has model ${last ?? 0}. These descriptors were model ${own?.number ?? 0}: a start serves its own view of the tables.`;
+
+const WAITING = 'It does without these steps, which "records apply --back" makes:';
 
 const APPLY =
   'records apply [--allow STEP]... [--back] [--json]: "records plan" shows the steps and their names; --back applies descriptors that the database has left behind';

@@ -53,6 +53,7 @@ export function servedModel(
     for (const [own, other] of type.open ? names : [])
       if (own !== undefined && other !== null && own !== other)
         unusable(table, `"${own}" is called "${other}" now, and it is open to keys of either name`);
+    if (type.history && now.history === undefined) revise(type, { history: false });
     serveFields(pair);
     serveReferences(pair);
     serveIndexes(pair);
