@@ -1,6 +1,7 @@
 /** Streams of changes: when they end, how many there are, and how programs follow in process. */
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { createEngine, type Change } from '../../engine/index.ts';
 import { serve } from '../../engine/server/serve.ts';
@@ -47,6 +48,44 @@ test('a stream ends when its token is removed, and not when another one is', asy
   streams[0]?.close();
   await close();
 });
+
+test('a stream ends within two seconds when its JWT expires, and not before', async () => {
+  const project = await newProject(FILES);
+  const access = `${project.directory}-access`;
+  mkdirSync(access);
+  const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true });
+  writeFileSync(
+    `${access}/keys.json`,
+    JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: 'k', alg: 'ES256' }] }),
+  );
+  writeFileSync(`${access}/reader.yaml`, `role: reader\nread: { '*': true }\nhistory: '*'\n`);
+  writeFileSync(
+    `${access}/issuers.yaml`,
+    'issuers:\n  - { issuer: "https://login.example.com/", audience: records, jwks: keys.json, role: { claim: role } }\n',
+  );
+  const { url, close } = await serve({
+    ...readSettings({ ...project.environment, ACCESS_DIR: access, LOG_LEVEL: 'error' }),
+    shutdownTimeout: 5000,
+  });
+  // It is accepted for 30 seconds more.
+  const expired = Math.floor(Date.now() / 1000) + 4;
+  const token = await new SignJWT({ sub: 'anna', role: 'reader' })
+    .setProtectedHeader({ alg: 'ES256', kid: 'k' })
+    .setIssuer('https://login.example.com/')
+    .setAudience('records')
+    .setExpirationTime(expired - 30)
+    .sign(privateKey);
+  const stream = await openStream(url, PATH, { authorization: `Bearer ${token}` });
+  expect(stream.response.statusCode).toBe(200);
+  const endedAt = stream.ended.then(() => Date.now());
+  // In the same event loop: where it is late, so is this.
+  const late = delay(expired * 1000 + 2000 - Date.now()).then(() => Infinity);
+  const at = await Promise.race([endedAt, late]);
+  expect(at).toBeGreaterThanOrEqual(expired * 1000);
+  expect(at).toBeLessThan(Infinity);
+  expect((await ask(url, `GET ${PATH}`, undefined, { authorization: `Bearer ${token}` })).status).toBe(401);
+  await close();
+}, 20_000);
 
 test('rights: types whose history is granted; 403 where there is none', async () => {
   const project = await newProject(FILES);
