@@ -104,11 +104,7 @@ export function inProcessCalls(budget: Budget, served: () => Client) {
 }
 
 /** In process, every client may follow everything. */
-export async function* follow(
-  feed: Feed,
-  served: () => Client,
-  options: ChangesOptions = {},
-): AsyncGenerator<Change, void> {
+export async function* follow(feed: Feed, served: () => Client, options: ChangesOptions = {}) {
   refuseUnknown(options, ['after', 'types', 'values', 'signal']);
   const { after, types, values = false, signal = NO_CLIENT.signal } = options;
   const selectionOf = memoized((model: Model) => createSelection(model, ALL_RIGHTS));

@@ -101,11 +101,7 @@ export async function guidePage(title: string, address: string): Promise<string>
 const MAX_LISTED = 100;
 
 /** `base`: URL prefix. */
-export function llmsText(
-  { types }: Model,
-  about: Pick<ServiceInfo, 'title' | 'guarded' | 'agents'>,
-  base: string,
-): string {
+export function llmsText({ types }: Model, about: Pick<ServiceInfo, 'title' | 'guarded' | 'agents'>, base: string) {
   const { title, guarded, agents } = about;
   const served = [...types.values()].filter(({ operations }) => operations.size > 0);
   const link = (path: string): string => `[${base}${path}](${base}${path})`;

@@ -143,11 +143,7 @@ function updateOf({ tables }: WriteSession, change: RowChange, identifiers: read
   return { statement: table.linksIn(link).cut, values: [...values.slice(1), JSON.stringify(rows)], at };
 }
 
-async function insertRows(
-  session: WriteSession,
-  changes: readonly RowChange[],
-  identifiers: Identifier[],
-): Promise<void> {
+async function insertRows(session: WriteSession, changes: readonly RowChange[], identifiers: Identifier[]) {
   const [first] = changes;
   if (!first) return;
   const { tables, isSearched, writer } = session;
@@ -211,11 +207,7 @@ export const byType = (levels: readonly Rows[]): RowsByType =>
   );
 
 /** Cuts links to a level from records deleted later: to null, or if required, to the record deleted last. */
-export async function unlinkWithin(
-  { writer, tables, writeRows }: Deleting,
-  level: Rows,
-  deleted: RowsByType,
-): Promise<void> {
+export async function unlinkWithin({ writer, tables, writeRows }: Deleting, level: Rows, deleted: RowsByType) {
   const [first = null] = deleted.get(level.type) ?? [];
   for (const { type, reference } of level.type.referrers) {
     if (reference.onDelete === 'setNull' || !deleted.has(type)) continue;

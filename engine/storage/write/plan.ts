@@ -93,11 +93,7 @@ export const numberOf = (row: RowId, identifiers: readonly Identifier[]): Identi
   isNew(row) ? (identifiers[row.created] ?? 0) : row;
 
 /** Notes the identifier of the record that an insert makes. */
-export function noteIdentifier(
-  identifiers: Identifier[],
-  { rows: [row = 0] }: RowChange,
-  identifier: Identifier,
-): void {
+export function noteIdentifier(identifiers: Identifier[], { rows: [row = 0] }: RowChange, identifier: Identifier) {
   if (isNew(row)) identifiers[row.created] ??= identifier;
 }
 
