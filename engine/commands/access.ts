@@ -8,6 +8,7 @@ import { bindConditions, type Claims, MissingClaim } from '../access/conditions.
 import { placeOf, type Role, type Written } from '../access/roles.ts';
 import { type Rule, ruleOf } from '../access/rules.ts';
 import { startEngine } from '../engine.ts';
+import { unescaped } from '../http/routes.ts';
 import type { JsonObject } from '../json/json.ts';
 import { type Model, ownersOf, type RecordType } from '../model/model.ts';
 import { type Action, ACTIONS, ALL_RIGHTS, withOwned } from '../model/rights.ts';
@@ -102,13 +103,13 @@ const explain = command(
       if (answer.status >= 400) lines.push(...reasonsIn(await answer.text()));
       const { model } = engine;
       const [, segment = '', identifier = ''] = /^\/api\/([^/?]+)(?:\/([^/?$][^/?]*))?/.exec(url.pathname) ?? [];
-      const type = [...model.types.values()].find((one) => one.path === decodeURIComponent(segment));
+      const type = [...model.types.values()].find((one) => one.path === unescaped(segment));
       for (const action of ACTIONS_OF[method] ?? []) {
         if (!type) break;
         lines.push(`  ${action}: ${describeRule(role, type, action, model)}`);
         const rule = ruleOf(role, type, model, action);
         if (rule && identifier !== '')
-          for (const unmet of await unmetBy(decodeURIComponent(identifier), type, rule, claims, engine))
+          for (const unmet of await unmetBy(unescaped(identifier), type, rule, claims, engine))
             lines.push(`    not met: ${unmet}`);
       }
       if (type?.history) lines.push(`  history: ${describeHistory(role, type, model)}`);

@@ -3,7 +3,7 @@ import { decode } from '../json/json.ts';
 import type { RecordType } from '../model/model.ts';
 import { knows, type Rights } from '../model/rights.ts';
 import { nearest } from '../names.ts';
-import { entityTag, onceOf, parseIdentifier, type WriteOperation } from '../operations/operation.ts';
+import { entityTag, invalidIdentifier, onceOf, parseIdentifier, type WriteOperation } from '../operations/operation.ts';
 import { deleted, get, history } from '../operations/read.ts';
 import * as bodies from '../operations/body.ts';
 import * as table from '../operations/table.ts';
@@ -240,21 +240,27 @@ export function findRoute(all: RoutesByRoot, target: Target): { readonly route: 
   if (routesOfType === undefined) throw unknownPath(target, routes);
   const [first = '', ...words] = slash < 0 ? [] : path.slice(slash + 1).split('/');
   const { kind } = routesOfType.type.identifier;
-  const identifier = unescaped(first);
+  const text = unescaped(first);
   // An escaped `$` begins a text.
-  const isWord = (kind.type.isText ? first : identifier).startsWith('$');
-  const rest = ['', isWord ? identifier : '{id}', ...words.map(unescaped)].join('/');
+  const isWord = (kind.type.isText ? first : text).startsWith('$');
+  const rest = ['', isWord ? text : '{id}', ...words.map(unescaped)].join('/');
   const route = routesOfType.rest.get(slash < 0 ? '' : rest);
   if (route === undefined || (slash > 0 && first === '' && kind.isCounted)) throw unknownPath(target, routes);
-  return { route, identifier: isWord ? '' : identifier };
+  if (isWord) return { route, identifier: '' };
+  // As text, the escapes would name another record.
+  if (decoded(first) === undefined) throw invalidIdentifier(first, 'percent-encoded UTF-8', routesOfType.type);
+  return { route, identifier: text };
 }
 
-function unescaped(text: string): string {
+export const unescaped = (text: string): string => decoded(text) ?? text;
+
+/** undefined for malformed percent-encoding and invalid UTF-8. */
+function decoded(text: string): string | undefined {
   if (!text.includes('%')) return text;
   try {
     return decodeURIComponent(text);
   } catch {
-    return text;
+    return undefined;
   }
 }
 

@@ -74,11 +74,16 @@ function retried<T>(error: unknown, work: () => T): T {
   throw error;
 }
 
-export function parseIdentifier(text: string, { identifier }: RecordType): Identifier {
-  const found = parserOf(identifier)(text);
+export function parseIdentifier(text: string, type: RecordType): Identifier {
+  const found = parserOf(type.identifier)(text);
   if (found !== undefined) return found;
-  const message = `${JSON.stringify(shortened(text, 40))} is not an identifier; expected ${expectedOf(identifier)}`;
-  throw faultyRequest('invalid-identifier', [{ parameter: 'id', code: 'invalid-identifier', message }]);
+  throw invalidIdentifier(text, 'an identifier', type);
+}
+
+/** `wanted`: what the text is not. */
+export function invalidIdentifier(text: string, wanted: string, { identifier }: RecordType): Problem {
+  const message = `${JSON.stringify(shortened(text, 40))} is not ${wanted}; expected ${expectedOf(identifier)}`;
+  return faultyRequest('invalid-identifier', [{ parameter: 'id', code: 'invalid-identifier', message }]);
 }
 
 /** Throws `invalid-header`. `hashed`: the parts of the request that a retry must repeat. */

@@ -66,6 +66,25 @@ describe('what no identifier is', () => {
     expect((inBody.body as Refused).errors[0]?.message).toContain(right);
   });
 
+  test.each(['%ff', '%zz', '%', 'a%2', '%c0%af', '%ed%a0%80', '%f4%90%80%80', '%e2%82', '%80'])(
+    'the escapes %s, which name no record spelled like them',
+    async (segment) => {
+      const spelled = { key: `${segment} spelled` };
+      expect(await say('POST /api/customers', spelled)).toMatchObject({ status: 201 });
+      const path = `/api/customers/${segment}%20spelled`;
+      for (const [method, body] of [['GET'], ['PATCH', { customer_no: 'x' }], ['DELETE']] as const) {
+        const answer = await say(`${method} ${path}`, body);
+        expect(answer).toMatchObject({ status: 400, body: { type: 'urn:problem:invalid-identifier' } });
+        expect((answer.body as Refused).errors[0]?.message).toMatch(/is not percent-encoded UTF-8; .* such as "/);
+      }
+      expect(await say(`GET /api/customers?_cnd[key]=${segment}%20spelled`)).toMatchObject({
+        status: 400,
+        body: { type: 'urn:problem:invalid-query' },
+      });
+      expect(await say(`DELETE /api/customers/${encodeURIComponent(spelled.key)}`)).toMatchObject({ status: 200 });
+    },
+  );
+
   test.each<[string, unknown, string]>([
     ['POST /api/currencies', {}, '/code'],
     ['POST /api/lines', { amount: 1, order: { id: upper } }, '/id'],
