@@ -13,13 +13,14 @@ import type { Check, CheckComparison, CheckCondition, Field } from './model.ts';
 
 export type CheckRule = Pick<CheckDescriptor, 'must' | 'when'>;
 
-/** Throws an internal Error if the check names an unknown field, or none. */
+/** Throws an internal Error if the descriptor stage should have refused the descriptor. */
+export function defined<T>(value: T | undefined, name: string): T {
+  if (value === undefined) throw new Error(`"${name}" was not checked by the descriptor stage`);
+  return value;
+}
+
 export function resolveCheck(descriptor: CheckDescriptor, fields: ReadonlyMap<string, Field>): Check {
-  const named = (name: string): Field => {
-    const field = fields.get(name);
-    if (field === undefined) throw new Error(`"${name}" was not checked by the descriptor stage`);
-    return field;
-  };
+  const named = (name: string): Field => defined(fields.get(name), name);
   const resolved = (conditions: readonly WrittenCondition[]): readonly CheckCondition[] =>
     conditions.map((one) => {
       if ('group' in one) return { group: one.group, items: one.items.map(resolved) };
@@ -28,13 +29,11 @@ export function resolveCheck(descriptor: CheckDescriptor, fields: ReadonlyMap<st
     });
   const { must, when = {}, message = sentence(descriptor), at } = descriptor;
   const compared = [...fieldsOf(descriptor)].map(named);
-  const [first] = compared;
-  if (first === undefined) throw new Error('A check without conditions was not refused by the descriptor stage');
   return {
     must: resolved(conditionsIn(must)),
     when: resolved(conditionsIn(when)),
     message,
-    at: at === undefined ? first : named(at),
+    at: at === undefined ? defined(compared[0], 'checks') : named(at),
     fields: compared,
   };
 }

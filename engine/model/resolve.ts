@@ -23,7 +23,7 @@ import { listed } from '../field-types/field-type.ts';
 import { identifierKinds } from '../field-types/identifiers.ts';
 import { fieldTypes } from '../field-types/registry.ts';
 import { generatedName, pluralOf, snakeCase, titleFrom } from '../names.ts';
-import { resolveCheck } from './checks.ts';
+import { defined, resolveCheck } from './checks.ts';
 import type { IdentifierField } from './identifier.ts';
 import type { Check, Field, Index, JoinTable, Link, Model, RecordType, Reference, Relation, Variant } from './model.ts';
 
@@ -38,11 +38,6 @@ export function resolveModel(descriptors: readonly Descriptor[]): Model {
       if (owned) recorded.add(defined(types.get(target.name), target.name));
   for (const type of recorded) type.history = true;
   return freezeGraph({ types, joinTables });
-}
-
-function defined<T>(value: T | undefined, name: string): T {
-  if (value === undefined) throw new Error(`"${name}" was not checked by the descriptor stage`);
-  return value;
 }
 
 export function resolveType(descriptor: Descriptor): Draft<RecordType> {
@@ -195,7 +190,7 @@ function connect(descriptors: readonly Descriptor[], types: ReadonlyMap<string, 
   return joinTables;
 }
 
-export function relationOf(
+function relationOf(
   { type: source, target, name, relation: descriptor }: DeclaredSide,
   link: Link,
 ): Draft<Relation> {
