@@ -12,10 +12,7 @@ import {
   type Reference,
   type Relation,
 } from '../model/model.ts';
-import type { JsonObject, JsonValue } from '../json/json.ts';
-
-const withoutUndefined = (entries: Readonly<Record<string, JsonValue | undefined>>): JsonObject =>
-  Object.fromEntries(Object.entries(entries).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined));
+import { type JsonObject, type JsonValue, withoutUndefined } from '../json/json.ts';
 
 export const byName = <T extends { readonly name: string }>(
   items: Iterable<T>,
@@ -43,12 +40,7 @@ export function describeType(type: RecordType): JsonObject {
     unique: groups(type, true),
     indexes: groups(type, false),
     checks: type.checks.map((check) => ({ ...ruleOf(check), message: check.message, at: check.at.name })),
-    list: withoutUndefined({
-      maxLimit: type.maxLimit,
-      count: type.count,
-      columns: columns && [...columns],
-      order: order && [...order],
-    }),
+    list: withoutUndefined({ maxLimit: type.maxLimit, count: type.count, columns, order }),
     section,
     open: type.open,
     history: type.history,

@@ -10,6 +10,9 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+export const withoutUndefined = (members: Readonly<Record<string, JsonValue | undefined>>): JsonObject =>
+  Object.fromEntries(Object.entries(members).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined));
+
 /** RFC 6901: `/a~1b/0` for `['a/b', 0]`; the empty string for the whole. */
 export function pointer(path: readonly (string | number)[]): string {
   return path.map((step) => `/${escapeStep(step)}`).join('');

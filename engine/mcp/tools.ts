@@ -8,7 +8,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { byName, describeField, describeRelation, describeType } from '../describe/describe.ts';
 import { type Call, type CallName, type CallResult, inOptions, typeOf } from '../embed/calls.ts';
-import { isObject, type JsonObject, type JsonValue, kindOf } from '../json/json.ts';
+import { isObject, type JsonObject, type JsonValue, kindOf, withoutUndefined } from '../json/json.ts';
 import type { Model } from '../model/model.ts';
 import { namedUniques } from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';
@@ -205,12 +205,8 @@ async function run(name: string, tool: AgentTool, given: JsonObject, { model, ca
   const [verb, result] = tool.call;
   const isPaged = verb === 'list' || verb === 'summary';
   const { view, tag } = viewIn(rest, etag);
-  const options = {
-    ...(isPaged ? { limit: DEFAULT_LIMIT } : {}),
-    ...view,
-    ...(tag === undefined ? {} : { ifMatch: tag }),
-    ...(idempotency_key === undefined ? {} : { idempotencyKey: idempotency_key }),
-  };
+  const limit = isPaged ? DEFAULT_LIMIT : undefined;
+  const options = withoutUndefined({ limit, ...view, ifMatch: tag, idempotencyKey: idempotency_key });
   const found = await call(typeName, verb, {
     // `call` checks these values itself, for untyped callers.
     id: id as Call['id'],

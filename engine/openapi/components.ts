@@ -1,5 +1,5 @@
 /** The components of an OpenAPI document, created at the first reference. */
-import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
+import { isObject, type JsonObject, type JsonValue, withoutUndefined } from '../json/json.ts';
 import type { Turns } from '../memo.ts';
 import type { RecordType } from '../model/model.ts';
 
@@ -101,12 +101,7 @@ const membersOf = (value: JsonValue | undefined): JsonObject => (isObject(value)
 const listOf = (value: JsonValue | undefined): readonly JsonValue[] => (Array.isArray(value) ? value : []);
 
 const mapped = (members: JsonObject, change: (value: JsonValue, key: string) => JsonValue | undefined): JsonObject =>
-  Object.fromEntries(
-    Object.entries(members).flatMap(([name, value]) => {
-      const changed = change(value, name);
-      return changed === undefined ? [] : [[name, changed] as const];
-    }),
-  );
+  withoutUndefined(Object.fromEntries(Object.entries(members).map(([name, value]) => [name, change(value, name)])));
 
 const REFERENCE = '#/components/schemas/';
 /** 3.0 cannot make a reference nullable: the nullable schema has its own name. */
@@ -127,14 +122,13 @@ function simpleSchema(schema: JsonObject): JsonObject {
   const byDefault = fallback === undefined ? [] : [`Default: \`${JSON.stringify(fallback)}\`.`];
   const text = [...(description === undefined ? [] : [description]), ...byDefault].join(' ');
   const [example] = listOf(examples);
-  const additional = isObject(additionalProperties) ? simpleSchema(additionalProperties) : additionalProperties;
-  const common: JsonObject = {
-    ...(text === '' ? {} : { description: text }),
+  const common = withoutUndefined({
+    description: text || undefined,
     ...rest,
     ...(constant === undefined ? {} : { enum: [constant] }),
-    ...(example === undefined ? {} : { example }),
-    ...(additional === undefined ? {} : { additionalProperties: additional }),
-  };
+    example,
+    additionalProperties: isObject(additionalProperties) ? simpleSchema(additionalProperties) : additionalProperties,
+  });
   if ($ref !== undefined) return Object.keys(common).length === 0 ? { $ref } : { ...common, allOf: [{ $ref }] };
   // Of one record or an array, the simple form is one record.
   const [one] = listOf(oneOf).map(membersOf);
@@ -146,13 +140,13 @@ function simpleSchema(schema: JsonObject): JsonObject {
   const all = [type ?? []].flat();
   const types = all.filter((other) => other !== 'null');
   const isArray = items !== undefined && (type === undefined || String(types) === 'array');
-  return {
-    ...(types.length === 1 ? { type: types[0] ?? null } : {}),
-    ...(all.includes('null') ? { nullable: true } : {}),
+  return withoutUndefined({
+    type: types.length === 1 ? types[0] : undefined,
+    nullable: all.includes('null') || undefined,
     ...common,
-    ...(properties === undefined ? {} : { properties: mapped(membersOf(properties), simpleProperty) }),
-    ...(isArray ? { items: simpleSchema(membersOf(items)) } : {}),
-  };
+    properties: properties && mapped(membersOf(properties), simpleProperty),
+    items: isArray ? simpleSchema(membersOf(items)) : undefined,
+  });
 }
 
 const simpleProperty = (schema: JsonValue): JsonObject | undefined =>
@@ -179,11 +173,14 @@ function* simpleSchemas(schemas: JsonObject, users: Iterable<string>): Turns<Jso
       kept[key] = value;
     }
     const left = listOf(required).filter((key) => String(key) in kept);
-    done.set(name, {
-      ...rest,
-      ...(left.length === 0 ? {} : { required: left }),
-      ...(properties === undefined ? {} : { properties: kept }),
-    });
+    done.set(
+      name,
+      withoutUndefined({
+        ...rest,
+        required: left.length > 0 ? left : undefined,
+        properties: properties && kept,
+      }),
+    );
     open.delete(name);
   }
   for (const name of users) if (!done.has(name)) yield* visit(name);

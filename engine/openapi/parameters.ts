@@ -14,7 +14,7 @@ import { type ParameterName, parameterRef } from './shared.ts';
 
 type Parameter = JsonObject & { readonly name: string };
 
-const query = (name: string, description: string, more: JsonObject = { schema: { type: 'string' } }): Parameter => ({
+const query = (name: string, description: string, more: JsonObject): Parameter => ({
   name,
   in: 'query',
   description,

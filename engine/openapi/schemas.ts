@@ -1,5 +1,5 @@
 /** OpenAPI schemas of records in responses and bodies. */
-import { isObject, type JsonObject } from '../json/json.ts';
+import { isObject, type JsonObject, withoutUndefined } from '../json/json.ts';
 import { generatedMeanings } from '../descriptor/descriptor.ts';
 import type { ItemShape } from '../field-types/field-type.ts';
 import {
@@ -198,32 +198,26 @@ const ANYTHING = { type: ['boolean', 'object', 'array', 'number', 'string'], ite
 
 /** The full schema of a field, not a component: generators create a type for each component. */
 export function fieldValueSchema(field: Field, type: RecordType): JsonObject {
-  const { title, readOnly, generated, sensitive, caseless, multiline, shows, examples, valueTitles } = field;
-  return {
+  const { title, readOnly, generated, sensitive, caseless, multiline, shows, valueTitles } = field;
+  const hasTitles = [...valueTitles].some(([value, one]) => value !== one);
+  return withoutUndefined({
     title,
     ...valueSchema(field, describedValue),
-    ...([...valueTitles].some(([value, one]) => value !== one)
-      ? { 'x-enum-descriptions': [...valueTitles.values()] }
-      : {}),
+    'x-enum-descriptions': hasTitles ? [...valueTitles.values()] : undefined,
     description: fieldDescription(field, type),
-    ...(readOnly || generated !== undefined ? { readOnly: true } : {}),
-    ...(generated === undefined ? {} : { 'x-generated': generated }),
-    ...(caseless ? { 'x-caseless': true } : {}),
-    ...(multiline ? { 'x-multiline': true } : {}),
-    ...(shows === undefined ? {} : { 'x-shows': typeof shows === 'object' ? { ...shows } : shows }),
-    ...(sensitive ? { 'x-sensitive': true } : {}),
-    ...(examples.length === 0 ? {} : { examples }),
-  };
+    readOnly: readOnly || generated !== undefined || undefined,
+    'x-generated': generated,
+    'x-caseless': caseless || undefined,
+    'x-multiline': multiline || undefined,
+    'x-shows': typeof shows === 'object' ? { ...shows } : shows,
+    'x-sensitive': sensitive || undefined,
+  });
 }
 
 /** How people see the type first. */
 function extensionsOf({ presents: { label, section, columns, order } }: RecordType): JsonObject {
-  const list = { ...(columns ? { columns: [...columns] } : {}), ...(order ? { order: [...order] } : {}) };
-  return {
-    ...(label === undefined ? {} : { 'x-label': label }),
-    ...(section === undefined ? {} : { 'x-section': section }),
-    ...(Object.keys(list).length === 0 ? {} : { 'x-list': list }),
-  };
+  const list = columns || order ? withoutUndefined({ columns, order }) : undefined;
+  return withoutUndefined({ 'x-label': label, 'x-section': section, 'x-list': list });
 }
 
 const describedValue = (schema: JsonObject, { nullable, description, examples }: ItemShape): JsonObject => ({
