@@ -1,6 +1,6 @@
 /** The parameters of operations in the OpenAPI document. */
-import { MAX_IN_VALUES, type OperatorName } from '../field-types/field-type.ts';
-import type { JsonObject, JsonValue } from '../json/json.ts';
+import { type FieldType, MAX_IN_VALUES, type OperatorName } from '../field-types/field-type.ts';
+import { type JsonObject, type JsonValue, withoutUndefined } from '../json/json.ts';
 import { sampleOf } from '../model/identifier.ts';
 import { type Field, MAX_INCLUDE_DEPTH, type RecordType, type Relation } from '../model/model.ts';
 import { namedUniques } from '../model/rights.ts';
@@ -151,17 +151,14 @@ function orderBy(type: RecordType): Parameter {
 
 function filters(type: RecordType, parts: Components): readonly Parameter[] {
   const { identifier, relations } = type;
-  const byIdentifier = (name: string, description: string, target = type): Parameter => {
-    const { kind, type: of, constraints, examples } = target.identifier;
-    const { type: jsonType = 'string', format } = of.schema({ constraints, examples });
-    const text = { type: jsonType, ...(format === undefined ? {} : { format }) };
-    const value = kind.isCounted ? integers(Number.MIN_SAFE_INTEGER) : text;
-    const known = typeof format === 'string' ? format.split('-') : [of.name];
-    return filter(name, description, known.map(capitalized).join(''), of.operators, value, parts);
-  };
+  const byIdentifier = (name: string, description: string, { identifier: { type: of, ...shape } }: RecordType) =>
+    filter(name, description, of, of.schema(shape), parts);
   return [
-    byIdentifier(identifier.name, identifier.description),
-    ...comparable(type).map((field) => fieldFilter(field, type, parts)),
+    byIdentifier(identifier.name, identifier.description, type),
+    ...comparable(type).map((field) => {
+      const { description, ...schema } = fieldValueSchema({ ...field, nullable: false }, type);
+      return filter(field.name, String(description), field.type, schema, parts);
+    }),
     ...[...relations.values()].flatMap((relation) => {
       const { name, target, description, toMany } = relation;
       if (!toMany) return byIdentifier(name, `${description || target.name}, by its identifier.`, target);
@@ -170,32 +167,22 @@ function filters(type: RecordType, parts: Components): readonly Parameter[] {
   ];
 }
 
-function fieldFilter(field: Field, type: RecordType, parts: Components): Parameter {
-  const schema = fieldValueSchema({ ...field, nullable: false }, type);
-  const { description, type: jsonType = 'string', format, enum: values } = schema;
-  const value =
-    jsonType === 'integer'
-      ? integers(Number.MIN_SAFE_INTEGER)
-      : { type: jsonType, ...(format === undefined ? {} : { format }) };
-  const kind = (typeof format === 'string' ? format.split('-') : [field.type.name]).map(capitalized).join('');
-  const listed = values === undefined ? value : { ...value, enum: values };
-  return filter(field.name, String(description), kind, field.type.operators, listed, parts);
-}
-
 /** Filters of one kind share a schema. The simple profile can only filter by equality. */
 function filter(
   name: string,
   description: string,
-  kind: string,
-  known: readonly OperatorName[],
-  value: JsonObject,
+  { name: typeName, operators: known }: FieldType,
+  { type = 'string', format, enum: values }: JsonObject,
   parts: Components,
 ): Parameter {
+  const plain = type === 'integer' ? integers(Number.MIN_SAFE_INTEGER) : withoutUndefined({ type, format });
+  const value = withoutUndefined({ ...plain, enum: values });
   const text = `Filter by ${name}. ${description}`;
   if (parts.isSimple) return query(`_cnd[${name}]`, text, { schema: value });
   const short = `\n\n\`_cnd[${name}]=value\` is short for \`_cnd[${name}][eq]=value\`.`;
   const schema = operands(known, value);
   if ('enum' in value) return conditions(name, text + short, schema);
+  const kind = (typeof format === 'string' ? format.split('-') : [typeName]).map(capitalized).join('');
   const shared = parts.use('schemas', `filter ${JSON.stringify(schema)}`, `${kind}Filter`, () => schema);
   return conditions(name, text + short, shared);
 }
