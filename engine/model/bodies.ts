@@ -80,7 +80,8 @@ export function relatedSchema(relation: Relation, record: JsonObject, write: Bod
   };
 }
 
-function requiredKeys({ identifier, fields, relations }: RecordType): readonly string[] {
+/** The keys that the body of a create must have. */
+export function requiredKeys({ identifier, fields, relations }: RecordType): readonly string[] {
   const required = [...fields.values(), ...relations.values()].filter((member) => member.required);
   return [...(identifier.by === 'client' ? [identifier] : []), ...required].map(({ name }) => name);
 }

@@ -2,6 +2,7 @@
 import { foldedValue } from '../field-types/case-folding.ts';
 import type { OperatorName } from '../field-types/field-type.ts';
 import { isObject, type JsonObject, type JsonValue, pointer } from '../json/json.ts';
+import { requiredKeys } from '../model/bodies.ts';
 import { compareIdentifiers, type Identifier } from '../model/identifier.ts';
 import {
   type Field,
@@ -12,6 +13,7 @@ import {
   type Variant,
 } from '../model/model.ts';
 import { isOffered, operationEntries, type OperationPath } from '../operations/table.ts';
+import { MAX_ERRORS } from '../problem.ts';
 import { unmetBy } from '../query/operators.ts';
 import {
   ABSENT,
@@ -145,9 +147,6 @@ async function refuses(context: Context, type: RecordType, all: readonly Refused
   await context.expect({ method: 'POST', path: collection(type), body }, badBody(...paths));
 }
 
-/** Maximum errors in a response. */
-const MOST_FAULTS = 100;
-
 function refusedCreations(add: AddCase, type: RecordType): void {
   const path = collection(type);
   const fields = writable(type);
@@ -164,12 +163,11 @@ function refusedCreations(add: AddCase, type: RecordType): void {
     ['a key that no field has', type.open ? [] : [valueAt('noSuchKey', 1)]],
   ];
   for (const [text, all] of refused)
-    add(`POST ${path} with ${text}`, all.length > 0, (context) => refuses(context, type, all.slice(0, MOST_FAULTS)));
-  const required = [...type.fields.values(), ...type.relations.values()].filter((one) => one.required);
-  const unmet = unmetBy(type, {}).filter(({ fields: compared }) => !compared.some((one) => required.includes(one)));
-  const own = type.identifier.by === 'client' ? [type.identifier] : [];
-  const needed = [...own, ...required, ...unmet.map(({ at }) => at)].map(({ name }) => [name]);
-  add(`POST ${path} without what is required`, own.length + required.length > 0, (context) =>
+    add(`POST ${path} with ${text}`, all.length > 0, (context) => refuses(context, type, all.slice(0, MAX_ERRORS)));
+  const required = requiredKeys(type);
+  const unmet = unmetBy(type, {}).filter(({ fields: compared }) => !compared.some((one) => one.required));
+  const needed = [...required, ...unmet.map(({ at }) => at.name)].map((name) => [name]);
+  add(`POST ${path} without what is required`, required.length > 0, (context) =>
     context.expect({ method: 'POST', path, body: {} }, badBody(...needed)),
   );
   for (const check of type.checks)
@@ -236,7 +234,7 @@ function updates(add: AddCase, type: RecordType): void {
       await context.expect(put('PATCH', id, part), shows(type, 200, changed(type, record, merged)));
       await context.expect(put('PUT', id, part), shows(type, 200, changed(type, record, part)));
     });
-  const bad = valuesOf(writable(type).slice(0, MOST_FAULTS), (field) => badValues(field)[0]);
+  const bad = valuesOf(writable(type).slice(0, MAX_ERRORS), (field) => badValues(field)[0]);
   add(`PATCH ${item(type, missing(type))} with a bad value of each field`, pathsOf(bad).length > 0, (context) =>
     context.expect(put('PATCH', missing(type), bad), badBody(...pathsOf(bad))),
   );
