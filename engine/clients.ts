@@ -19,7 +19,6 @@ export interface Client {
   readonly rights: Rights;
   /** null without tokens. */
   readonly tokenName: string | null;
-  readonly role: string | null;
   readonly model: Model;
   /** The types and operations visible to the client; one object for all clients with equal rights. */
   seen(): Model;
@@ -116,7 +115,6 @@ function clientsOfModel(model: Model, parts: ServiceParts, isServed: (model: Mod
     const client: Client = {
       rights,
       tokenName,
-      role,
       model,
       seen,
       serviceOf,
