@@ -112,7 +112,7 @@ export class Skip extends Error {}
 
 class Mismatch extends Error {}
 
-type Send = (request: Request, waits?: number) => Promise<Response>;
+type Send = (request: Request) => Promise<Response>;
 
 const TIMEOUT = 30_000;
 const MAX_WAITS = 5;
@@ -126,7 +126,7 @@ function createClient({ url, token, readToken }: RunOptions): Send {
   const base = url.replace(/\/$/, '');
   const prefix = new URL(`${base}/`).pathname;
   const tokens = { none: undefined, unknown: 'rec_which-nobody-gave-out', reader: readToken };
-  return async function send(request, waits = 0): Promise<Response> {
+  return async function send(request: Request, waits = 0): Promise<Response> {
     const body = textOf(request) ?? null;
     const bearer = request.token === undefined ? token : tokens[request.token];
     const response = await fetch(base + request.path, {
