@@ -36,7 +36,7 @@ export interface Clients {
 }
 
 /** Settings, storage and validators that all services share. */
-export interface ServiceParts extends Pick<Service, 'store'> {
+interface ServiceParts extends Pick<Service, 'store'> {
   readonly access: Access | undefined;
   readonly roles: Roles;
   readonly onMissing: OnMissing;

@@ -1,7 +1,7 @@
 /** Faults in descriptors, with their location. The catalogue of their codes is `diagnostics.json`. */
 import sections from './diagnostics.json';
 
-export type Severity = 'error' | 'warning';
+type Severity = 'error' | 'warning';
 
 export interface Diagnostic {
   readonly code: DiagnosticCode;

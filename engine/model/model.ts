@@ -235,7 +235,7 @@ export const ownersOf = memoized((part: RecordType): readonly OwnerLink[] =>
 );
 
 /** How people see the type first; requests do not. */
-export interface Presents {
+interface Presents {
   /** With several fields: `{last_name}, {first_name}`. */
   readonly label: string | undefined;
   readonly section: string | undefined;

@@ -190,10 +190,7 @@ function connect(descriptors: readonly Descriptor[], types: ReadonlyMap<string, 
   return joinTables;
 }
 
-function relationOf(
-  { type: source, target, name, relation: descriptor }: DeclaredSide,
-  link: Link,
-): Draft<Relation> {
+function relationOf({ type: source, target, name, relation: descriptor }: DeclaredSide, link: Link): Draft<Relation> {
   const owned = descriptor.owned ?? false;
   const relation: Draft<Relation> = {
     name,
@@ -263,7 +260,7 @@ function connectByRows(one: DeclaredSide, other: DeclaredSide | undefined): Join
 }
 
 /** Parts of the model are mutable until it is complete, since its graph has cycles. */
-export type Draft<T> = { -readonly [K in keyof T]: DraftPart<T[K]> };
+type Draft<T> = { -readonly [K in keyof T]: DraftPart<T[K]> };
 type DraftPart<T> = T extends ReadonlyMap<infer K, infer V> ? Map<K, V> : T extends readonly (infer I)[] ? I[] : T;
 
 /** Freezes everything reachable, including the values of Maps. */

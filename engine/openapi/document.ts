@@ -41,7 +41,7 @@ import {
   securitySchemes,
 } from './shared.ts';
 
-export interface About {
+interface About {
   readonly title: string;
   readonly version: string;
   readonly dialects?: readonly HttpDialectName[];
