@@ -41,14 +41,14 @@ export const parserOf = memoized((identifier: IdentifierField) => {
   };
 });
 
-/** As a segment of a path. */
+/** The identifier as a segment of a path. */
 export const pathSegment = (identifier: Identifier): string => encodeURIComponent(identifier);
 
-/** Made by the service before the insert; undefined if the database counts, or only clients make it. */
+/** The identifier that the service makes before the insert; undefined if the database or the client makes it. */
 export const nextOf = ({ by, kind }: IdentifierField): Identifier | undefined =>
   by === 'service' ? kind.next?.() : undefined;
 
-/** By number, or by code point; uuids are in lower case. */
+/** Sorts numbers by value, and texts by code point; uuids are in lower case. */
 export const compareIdentifiers = (a: Identifier, b: Identifier): number =>
   typeof a === 'number' && typeof b === 'number' ? a - b : asWritten.compare(a, b);
 
@@ -56,16 +56,16 @@ export const compareIdentifiers = (a: Identifier, b: Identifier): number =>
 export const identifierSql = ({ type }: IdentifierField, dialect: DialectName): string =>
   type.columns[dialect].sqlType.split(' ', 1).join();
 
-/** SQL for the JSON of the column; numbers are their own. */
+/** SQL for the JSON of the column; that of a number is the column itself. */
 export const identifierJson = ({ kind, type }: IdentifierField, dialect: DialectName, column: string): string =>
   kind.isCounted ? column : type.columns[dialect].json(column);
 
-/** Completes "expected …", with a right one, unless it is a number. */
+/** Completes "expected …", with a valid identifier as an example, unless it is a number. */
 export function expectedOf(identifier: IdentifierField, largest?: number): string {
   const { kind } = identifier;
   const sample = kind.isCounted ? '' : `, such as ${JSON.stringify(sampleOf(identifier))}`;
   return `${kind.expected(identifier, largest)}${sample}`;
 }
 
-/** A right one, for messages, documentation and generated tests. */
+/** A valid identifier, for messages, documentation and generated tests. */
 export const sampleOf = ({ kind, ...shape }: IdentifierField, seed = 0): Identifier => kind.sample(shape, seed);

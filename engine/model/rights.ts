@@ -43,7 +43,7 @@ export interface Entry {
   readonly isPart?: boolean;
   /** Values that the client does not choose, as in bodies. */
   readonly set: JsonObject;
-  /** Of a part that the role does not name: it is written where its owner may be updated, or is created. */
+  /** The owners of a part that the role does not name: clients write it where they may update its owner, or create it. */
   readonly owners?: readonly OwnerLink[] | undefined;
   /** File and line of the rule, for the log. */
   readonly at: string;
