@@ -87,7 +87,7 @@ const shownValues = (type: RecordType, fields: readonly Field[]): JsonObject => 
 const identifierOf = ({ identifier }: RecordType, seed = 0): JsonObject =>
   identifier.inRecord ? { [identifier.name]: sampleOf(identifier, seed) } : {};
 
-/** Of a new record. */
+/** The identifier in the body of a new record, where the client makes it. */
 const givenIdentifier = (type: RecordType): JsonObject =>
   type.identifier.by === 'client' ? identifierOf(type, FIRST) : {};
 
