@@ -420,7 +420,7 @@ function relationCases(add: AddCase, relation: Relation): void {
     writes ? undefined : [409, 'link-conflict', at(changeable?.name ?? '')],
   );
   const absent = idOf(target, missing(target));
-  // Clients that make identifiers create a record so.
+  // Where clients make identifiers, such a body creates a record.
   const isAbsent = inRecord && !(writes && target.identifier.by === 'client');
   post('a record that is not there', isAbsent, () => valueOf(absent), [422, 'invalid-reference', at(key)]);
   const isOnlyLinked = nested === 'link' && inRecord;

@@ -40,7 +40,7 @@ export const missing = ({ identifier }: RecordType, seed = 0): Identifier =>
 
 export const collection = ({ path }: RecordType, query = ''): string => `/api/${encodeURIComponent(path)}${query}`;
 
-/** In titles: of the record that the case makes. */
+/** Stands in titles for the identifier of the record that the case makes. */
 export const NEW_ID = '{id}';
 
 export const item = (type: RecordType, id: Identifier, query = ''): string =>
@@ -228,7 +228,7 @@ function recordsIn(type: RecordType, value: JsonValue): readonly Address[] {
   return [...(id === undefined ? [] : [{ type, id }]), ...related];
 }
 
-/** Of the record that a response has the address of. */
+/** The identifier of a created record, from the `Location` of the response. */
 export const createdId = ({ identifier }: RecordType, { headers }: Response): Identifier =>
   parserOf(identifier)(decodeURIComponent(headers['location']?.split('/').at(-1) ?? '')) ?? '';
 

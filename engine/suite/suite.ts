@@ -122,7 +122,7 @@ function rowCases(add: AddCase, type: RecordType, options: Options): void {
       (!isNew || type.operations.has('create')) &&
       (!isCompared || type.preconditions !== 'off') &&
       (!text?.includes('ID') || inRecord) &&
-      // A number is a text.
+      // Where identifiers are texts, numbers are valid ones too.
       !(type.identifier.type.isText && answered.includes('invalid-identifier'));
     const title = [`${method} ${filled(address, names)}`, ...headers];
     if (text !== undefined) title.push(text || 'no body');
