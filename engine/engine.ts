@@ -35,7 +35,7 @@ export interface Engine {
   /** Steps of the handler that a host application applies to its other requests too. */
   readonly host: HostSteps;
   readonly model: Model;
-  /** Empty if the token is unknown. */
+  /** The model as the client sees it; empty if the token is unknown. */
   modelFor(request: IncomingMessage): Model;
   clients(): Clients;
   readonly readContent: ReadContent;
@@ -52,7 +52,7 @@ export interface Engine {
 }
 
 export type EngineSettings = Omit<Settings, 'host' | 'port' | 'workers' | 'shutdownTimeout'> & {
-  /** Tests set it; default: the database's clock. */
+  /** A clock that tests set; default: the database's. */
   readonly clock?: Clock | undefined;
   readonly waits?: boolean | undefined;
   /** Names the client of a request; after undefined, its own credentials count. */

@@ -7,7 +7,7 @@ export interface ProblemKind {
   readonly title: string;
   /** Seconds; undefined if a retry cannot help (RFC 9110, 10.2.3). */
   readonly retryAfter?: number | undefined;
-  /** The requests that may get it; if missing, each operation says so. */
+  /** The requests that may get the problem; if missing, each operation says whether it may. */
   readonly requests?: 'all' | 'writes' | 'bodies';
 }
 
@@ -144,7 +144,7 @@ export const answerTooLong = (cause?: unknown): Problem =>
     { cause },
   );
 
-/** Of a query with the conditions of a role. */
+/** Refuses a query whose conditions, those of a role included, are too many or too deep. */
 export const tooNested = (cause: unknown): Problem =>
   new Problem(
     'invalid-query',

@@ -200,7 +200,7 @@ export interface ChangesOptions {
   readonly signal?: AbortSignal;
 }
 
-/** As an entry of `GET /api/$changes`. */
+/** A change, with the members of an entry of `GET /api/$changes`. */
 export interface Change {
   readonly cursor: string;
   readonly at: string;
