@@ -19,7 +19,7 @@ export interface View {
   readonly fields: readonly Field[];
   readonly openKeys: boolean;
   readonly relations: readonly { readonly relation: Relation; readonly view: View }[];
-  /** Those of the client that it was made for; reads keep to them. */
+  /** The rights of the client that the view was made for; reads keep to them. */
   readonly rights: Rights;
   /** The parameter that chose the relations; undefined for the default relations. */
   readonly chosenBy?: 'include' | 'fields';
@@ -65,7 +65,7 @@ export interface GroupKey {
   readonly name: string;
   readonly path: Path;
   readonly period: PeriodName | undefined;
-  /** Of points in time; undefined: UTC. */
+  /** The time zone of periods; undefined: UTC. */
   readonly zone: string | undefined;
   readonly shown: View | undefined;
 }
