@@ -10,7 +10,7 @@ export interface Exchange {
   readonly request: IncomingMessage;
   readonly caller: BudgetCaller;
   readonly target: Target;
-  /** As in the path; empty for a collection. */
+  /** The identifier as the path has it; empty for a collection. */
   readonly identifier: string;
   readonly mediaType: string;
   /** Reads the body once, however often the operation runs. */

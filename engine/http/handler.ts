@@ -64,7 +64,7 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions) {
   const reply = (answer: Answer, request: IncomingMessage, response: ServerResponse): Promise<void> =>
     answers.send(request, response, answer, sending);
 
-  /** Without the headers of records: pages have their own. */
+  /** Sends a page without the headers of records, since pages have their own. */
   const sendPage = (answer: Answer, request: IncomingMessage, response: ServerResponse): Promise<void> =>
     answers.send(request, response, answer, { ...sending, headOf: () => ({}) });
 

@@ -112,7 +112,7 @@ export interface Route {
   readonly offers: ReadonlyMap<string, Offer>;
   /** Methods that the client's token forbids, and the end of the message that says so. */
   readonly withheld: ReadonlyMap<string, string>;
-  /** By method, why the type cannot offer it. */
+  /** The reasons why the type cannot offer a method, by method. */
   readonly unsuited: ReadonlyMap<string, string>;
   readonly allow: string;
   readonly options: Answer;
@@ -120,13 +120,13 @@ export interface Route {
 
 interface TypeRoutes {
   readonly type: RecordType;
-  /** By the rest of the path, such as `/{id}/$history`. */
+  /** Routes by the rest of the path, such as `/{id}/$history`. */
   readonly rest: ReadonlyMap<string, Route>;
 }
 
 /** The routes of the types that the client may read. Types without operations are reachable only through others. */
 export interface Routes {
-  /** Such as `/api/`. */
+  /** The path that all routes begin with, such as `/api/`. */
   readonly root: string;
   get(path: string): TypeRoutes | undefined;
   paths(): readonly string[];

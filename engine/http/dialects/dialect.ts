@@ -17,7 +17,7 @@ const DIALECTS: Readonly<Record<HttpDialectName, HttpDialect>> = {
   'simple-rest': simpleRest,
 };
 
-/** Such as `/json-server/`. */
+/** The path that the routes of a dialect begin with, such as `/json-server/`. */
 export const rootOf = (name: HttpDialectName): string => `/${name}/`;
 
 export function dialectRoutes(
