@@ -83,7 +83,7 @@ function stringified(value: unknown, replacer: (key: string, value: unknown) => 
   }
 }
 
-/** Each of the records that a body may have brings the keys of its type. */
+/** The limits of a batch: each of its records may have all keys of its type. */
 export const batchLimits = ({ fields, relations }: RecordType, limits: BodyLimits): BodyLimits => ({
   ...limits,
   bodyKeys: limits.bodyKeys + limits.batchLimit * (fields.size + relations.size + OWN_KEYS),

@@ -193,7 +193,7 @@ interface TaggedItem {
   readonly tag: JsonValue | undefined;
 }
 
-/** Like If-Match, for an item of a body. */
+/** The precondition of an item of a body, which its tag states as If-Match does. */
 export function preconditionOfItem({ pointer: at, tag }: TaggedItem, mode: Mode): Precondition | undefined {
   if (mode === 'off' || (typeof tag === 'string' ? isAny(tag) : mode !== 'required')) return undefined;
   const pointer = tagAt(at);

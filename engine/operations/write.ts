@@ -92,7 +92,7 @@ function faultsIn(
 const asksStored = ({ checks, fields, relations }: RecordType, body: JsonObject): boolean =>
   checks.length > 0 || Object.keys(body).some((key) => relations.has(key) || fields.get(key)?.readOnly === true);
 
-/** With the fields that a role may send and not read. */
+/** The variant with the fields that a role may send and not read. */
 const wholeOfVariant = ({ variants }: RecordType, { variant }: View): Variant => variants.get(variant.name) ?? variant;
 
 /** Creates or updates the records of a body. `known`: the faults of their identifiers and tags. */
