@@ -29,7 +29,7 @@ interface Connection {
 /** State and limits that the connections of a server share. */
 interface ConnectionOptions {
   readonly serve: RequestListener;
-  /** Of more connections, the longest idle one is closed, else the one whose body has been arriving longest. */
+  /** The most connections. Above it, the longest idle one is closed, else the one whose body has been arriving longest. */
   readonly most: number;
   readonly budget: Budget;
   readonly bodyLimit: number;
@@ -38,9 +38,9 @@ interface ConnectionOptions {
 export class Connections {
   readonly #options: ConnectionOptions;
   readonly #all = new Map<Duplex, Connection>();
-  /** The longest idle first. */
+  /** Idle connections, the longest idle first. */
   readonly #idle = new Set<Socket>();
-  /** Those whose request is being served, or has been refused, before its body is complete; the longest first. */
+  /** Connections whose request is served or refused before its body is complete, the longest first. */
   readonly #arriving = new Set<Socket>();
   /** Connections whose requests are served together at the end of a turn, for warm CPU caches. */
   readonly #arrived: Connection[] = [];
