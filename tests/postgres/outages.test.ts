@@ -15,16 +15,18 @@ onServer('the log', () => {
   const compiled = useCompiled();
   const run = (sql: string): Promise<void> => administer(cluster.url, sql, async () => undefined, 'select 1');
   const send = (title: string, body?: unknown): Promise<Exchanged> => exchangeJson(url, title, body);
-  /** What the log says from now on: level, message and cause of each line. */
-  const listening = (): (() => readonly string[]) => {
+  /** What the log says from now on: level, message and cause of each line, once there are some. */
+  const listening = (): ((least: number) => Promise<readonly string[]>) => {
     const from = own.err().length;
-    const said = (): readonly { readonly level: string; readonly msg: string; readonly cause?: string }[] =>
-      own
-        .err()
-        .slice(from)
-        .split('\n')
-        .flatMap((line) => (line === '' ? [] : JSON.parse(line)));
-    return () => said().map(({ level, msg, cause = '' }) => `${level} ${msg} ${/SQLSTATE \w+/.exec(cause)?.[0] ?? ''}`);
+    const lines = (): readonly string[] => own.err().slice(from).split('\n').slice(0, -1);
+    return async (least) => {
+      // A response may arrive before a line that was written first.
+      await until(() => lines().length >= least);
+      return lines().map((line) => {
+        const { level, msg, cause = '' } = JSON.parse(line) as { level: string; msg: string; cause?: string };
+        return `${level} ${msg} ${/SQLSTATE \w+/.exec(cause)?.[0] ?? ''}`;
+      });
+    };
   };
   const metric = async (name: string): Promise<string | undefined> =>
     new RegExp(`^${name} (.*)$`, 'm').exec((await send('GET /metrics')).text)?.[1];
@@ -74,12 +76,12 @@ onServer('the log', () => {
       expect([title, status]).toEqual([title, 503]);
       if (title.includes('api')) expect(headers['retry-after']).toBe('1');
     }
-    expect(said()).toEqual([`error The database cannot be reached SQLSTATE ${state}`]);
+    expect(await said(1)).toEqual([`error The database cannot be reached SQLSTATE ${state}`]);
     await run(sql.replace('%', on));
     expect((await send('GET /api/tax-classes/1')).status).toBe(200);
-    expect(said()).toHaveLength(1);
+    expect(await said(1)).toHaveLength(1);
     expect((await send('POST /api/tax-classes', {})).status).toBe(201);
-    expect(said().slice(1)).toEqual(['info the database works again ']);
+    expect((await said(2)).slice(1)).toEqual(['info the database works again ']);
   });
 
   it('says that writes work again after a write, not after a read or a request that changes nothing', async () => {
@@ -95,11 +97,11 @@ onServer('the log', () => {
       ['DELETE /api/tax-classes/999999', 404],
     ] as const)
       expect((await send(title)).status).toBe(status);
-    expect(said()).toEqual([
+    expect(await said(1)).toEqual([
       expect.stringMatching(/^error The database takes no writes at the moment.* SQLSTATE 25006$/),
     ]);
     expect((await send('PUT /api/tax-classes/1', { position: 9 })).status).toBe(200);
-    expect(said().slice(1)).toEqual(['info the database works again ']);
+    expect((await said(2)).slice(1)).toEqual(['info the database works again ']);
   });
 
   it('has one line while the server has no connection left, and the metrics show it', async () => {
@@ -110,7 +112,7 @@ onServer('the log', () => {
     await run(CUT);
     for (const { status } of await Promise.all([1, 2, 3].map(() => send('GET /api/tax-classes'))))
       expect(status).toBe(503);
-    expect(said()).toEqual(['warn the database server takes no more connections SQLSTATE 53300']);
+    expect(await said(1)).toEqual(['warn the database server takes no more connections SQLSTATE 53300']);
     expect(await metric(gauge)).toBe('1');
     await run('alter role clerk connection limit -1');
     expect((await send('GET /api/tax-classes')).status).toBe(200);
@@ -125,8 +127,8 @@ onServer('the log', () => {
       for (const position of [1, 2, 3]) expect((await send('PUT /api/tax-classes/1', { position })).status).toBe(503);
     });
     // One line a minute, whatever is locked.
-    expect(linesOfLocks + said().length).toBe(1);
-    linesOfLocks += said().length;
+    linesOfLocks += (await said(1 - linesOfLocks)).length;
+    expect(linesOfLocks).toBe(1);
     expect(await metric('records_database_shortage{server="primary",of="locks"}')).toBe('1');
     expect((await send('PUT /api/tax-classes/1', { position: 4 })).status).toBe(200);
   });
