@@ -135,13 +135,14 @@ function createServe(routesOf: RoutesOf, options: ServeOptions) {
       throw new Problem('uri-too-long', `The URL has ${url.length} characters; at most ${urlLimit} are allowed`);
     // Browsers send preflight requests without a token.
     if (guarded && answers.isPreflight(request)) return { status: 204, headers: {}, body: undefined };
-    const { route, identifier } = findRoute(routesOf(request), target);
+    const { route, identifier, refusal } = findRoute(routesOf(request), target);
     if (method === 'OPTIONS') return route.options;
     const { serve, mediaTypes, label } = route.offers.get(method) ?? refuseMethod(method, route);
     if (watched) watched.label = label;
     const isWrite = method !== 'GET' && method !== 'HEAD';
     const offered = isWrite && isDryRun(target.query) ? [...mediaTypes, answers.DRY_RUN_TYPE] : mediaTypes;
     const mediaType = acceptedType(headers.accept, offered);
+    if (refusal) throw refusal;
     return serve({ request, caller, readBody, target, identifier, mediaType });
   }
 

@@ -227,8 +227,15 @@ function routeTo(offer: Offer): Route {
 /** Whether the path is below the root, or is the root without its last slash. */
 export const isBelow = (path: string, root: string): boolean => path.startsWith(root) || path === root.slice(0, -1);
 
+interface Found {
+  readonly route: Route;
+  readonly identifier: string;
+  /** Escapes that are no UTF-8: as text, they would name another record. */
+  readonly refusal?: Problem | undefined;
+}
+
 /** Splits the path before decoding it: an encoded slash separates nothing. */
-export function findRoute(all: RoutesByRoot, target: Target): { readonly route: Route; readonly identifier: string } {
+export function findRoute(all: RoutesByRoot, target: Target): Found {
   const { path } = target;
   const routes = all.find(({ root }) => isBelow(path, root)) ?? all[0];
   const { root } = routes;
@@ -247,9 +254,9 @@ export function findRoute(all: RoutesByRoot, target: Target): { readonly route: 
   const route = routesOfType.rest.get(slash < 0 ? '' : rest);
   if (route === undefined || (slash > 0 && first === '' && kind.isCounted)) throw unknownPath(target, routes);
   if (isWord) return { route, identifier: '' };
-  // As text, the escapes would name another record.
-  if (decoded(first) === undefined) throw invalidIdentifier(first, 'percent-encoded UTF-8', routesOfType.type);
-  return { route, identifier: text };
+  const isEncoded = decoded(first) !== undefined;
+  const refusal = isEncoded ? undefined : invalidIdentifier(first, 'percent-encoded UTF-8', routesOfType.type);
+  return { route, identifier: text, refusal };
 }
 
 export const unescaped = (text: string): string => decoded(text) ?? text;

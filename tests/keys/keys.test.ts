@@ -77,6 +77,8 @@ describe('what no identifier is', () => {
         expect(answer).toMatchObject({ status: 400, body: { type: 'urn:problem:invalid-identifier' } });
         expect((answer.body as Refused).errors[0]?.message).toMatch(/is not percent-encoded UTF-8; .* such as "/);
       }
+      expect(await say(`POST ${path}`, {})).toMatchObject({ status: 405 });
+      expect(await say(`OPTIONS ${path}`)).toMatchObject({ status: 204 });
       expect(await say(`GET /api/customers?_cnd[key]=${segment}%20spelled`)).toMatchObject({
         status: 400,
         body: { type: 'urn:problem:invalid-query' },
