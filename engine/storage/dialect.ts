@@ -30,6 +30,8 @@ export interface RecordStatement {
   readonly reads: readonly string[];
   /** It shows nothing of the records, and reads all. */
   readonly isOfData?: boolean;
+  /** How many sets its filters read, 0 by default. */
+  readonly sets?: number;
 }
 
 export type Row = readonly SqlValue[];

@@ -1,8 +1,18 @@
-/** Many filters over sets, of a role whose conditions read sets themselves: they are answered before the deadline. */
+/** Many sets under a role whose conditions read sets themselves: filters are answered before the deadline. */
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { loadRoles, type Role } from '../../engine/access/roles.ts';
+import { createBinder } from '../../engine/access/rules.ts';
+import type { RecordType } from '../../engine/model/model.ts';
+import { createQueryResolver } from '../../engine/query/resolve.ts';
+import { readSettings } from '../../engine/settings/settings.ts';
+import { postgresDialect } from '../../engine/storage/postgres/dialect.ts';
+import { createVisible } from '../../engine/storage/read/clause.ts';
+import { compileList } from '../../engine/storage/read/lists.ts';
+import { SHOWN_LIMITS } from '../../engine/storage/read/views.ts';
 import { createDatabase } from '../support/databases.ts';
+import { loadModel } from '../support/model.ts';
 import { as, type Service, startService } from './service.ts';
 
 const ROLE = `role: reader
@@ -33,4 +43,25 @@ test.each([
     as({ name: 'x', role: 'reader', claims: {} }),
   );
   expect([status, text]).toEqual([200, '[]']);
+});
+
+test('shows many sets without reading whole tables first', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'sets-'));
+  const sets = Array.from({ length: 9 }, (_, index) => `s${index}: { kind: hasMany, type: Part, inverse: o${index} }`);
+  const owners = sets.map((_, index) => `o${index}: { kind: belongsTo, type: Whole, inverse: s${index} }`);
+  writeFileSync(join(directory, 'whole.yaml'), `type: Whole\nrelations:\n  ${sets.join('\n  ')}\n`);
+  writeFileSync(
+    join(directory, 'part.yaml'),
+    `type: Part\nfields: { a: { type: string } }\nrelations:\n  ${owners.join('\n  ')}\n`,
+  );
+  const access = mkdtempSync(join(tmpdir(), 'access-'));
+  writeFileSync(join(access, 'reader.yaml'), 'role: reader\nread:\n  Whole: true\n  Part: { where: { a: b } }\n');
+  const model = loadModel(directory);
+  const role = loadRoles(access, model).roles.get('reader') as Role;
+  const rights = createBinder(role, model, () => undefined)({});
+  const query = createQueryResolver(readSettings({}))(model.types.get('Whole') as RecordType, rights).list('');
+  const { page } = compileList(query, postgresDialect, SHOWN_LIMITS);
+  const { sql } = createVisible(postgresDialect).bind(query.view.rights, page).statement;
+  expect(sql.match(/exists \(select 1 from/g)).toHaveLength(9);
+  expect(sql).toContain('"parts" as not materialized (');
 });

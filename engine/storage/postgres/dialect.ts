@@ -21,6 +21,7 @@ const countedPage: NonNullable<Dialect['counted']> = (page, count, isFirstPage) 
   const unless = isFirstPage ? ` where ${rows} >= ? or (${rows} = 0 and ?::bigint > 0)` : '';
   return {
     ...page,
+    sets: (page.sets ?? 0) + (count.sets ?? 0),
     query:
       `with page$(text$) as materialized (${page.query}) select text$, null::bigint from page$ ` +
       `union all select null, (${count.query})${unless}`,

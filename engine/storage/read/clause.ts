@@ -96,11 +96,10 @@ class Clause {
     this.#dialect = dialect;
   }
 
-  before({ query, reads, isOfData = false }: RecordStatement) {
+  before({ query, reads, isOfData = false, sets = 0 }: RecordStatement) {
     const { quote } = this.#dialect;
     // Whatever the text names, lest a name that no list has stand for the whole table.
     const named = new Set([...query.matchAll(NAMES)].map(([, ticked, quoted]) => ticked ?? quoted ?? ''));
-    const { length: sets } = query.match(/exists \(select 1 from/g) ?? [];
     const isRepeated = this.#dialect.plansSets && sets > MOST_PLANNED_SETS;
     const shown = [...named].flatMap((name) => {
       const table = this.#tables.get(wholeName(name));

@@ -6,7 +6,7 @@ import type { Dialect, RecordStatement } from '../dialect.ts';
 import type { Row } from '../driver.ts';
 import { all, createJoinedTables, shapeOfConditions, type SqlCondition, sqlOf, valuesOf } from './conditions.ts';
 import { cursorCondition } from './cursors.ts';
-import { greatestIdentifier, relationsIn, servedByIndex } from './heaviness.ts';
+import { greatestIdentifier, relationsIn, servedByIndex, setsIn } from './heaviness.ts';
 import { createDeepLimit, limitedJson, ROOT_ALIAS, type ShownLimits, tablesOfPath, tablesOfView } from './views.ts';
 
 /** Replaces long JSON, which never contains this character. */
@@ -37,7 +37,8 @@ export function compileList(query: ListQuery, dialect: Dialect, most: ShownLimit
     selectSql(columns, `${before}${counted.from} ${counted.joins()}`, all([{ sql: within, values: [] }, matching]));
   const relations = [...relationsIn(query.filters), ...order.flatMap(({ path }) => path.relations)];
   const tables = [...tablesOfView(view), ...tablesOfPath(relations)];
-  const statement = (text: string): RecordStatement => ({ query: text, reads: tables });
+  const sets = setsIn(query.filters);
+  const statement = (text: string): RecordStatement => ({ query: text, reads: tables, sets });
   const ofData = (sql: string): RecordStatement => ({ ...statement(sql), isOfData: true });
   const count = statement(selectMatching('count(*)'));
 
@@ -104,7 +105,7 @@ export function compileList(query: ListQuery, dialect: Dialect, most: ShownLimit
     greatest: perKey((rows: number) => ofData(greatestIdentifier(type, relations, dialect, rows))),
     /** Returns a row if a record is on the other side of the cursor. Bound: `behindValues`. */
     behind: statement(`${behind} limit 1`),
-    limit: createDeepLimit(view, identifiers.query, dialect, most),
+    limit: createDeepLimit(view, identifiers, dialect, most),
     filterValues: (asked: ListQuery) => valuesOf(asked.filters, dialect),
     values: (asked: ListQuery) => [...valuesOf(asked.filters, dialect), ...cursorCondition(asked, paths).values],
     behindValues: (asked: ListQuery) => [

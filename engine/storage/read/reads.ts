@@ -74,10 +74,10 @@ function compileView(view: View, dialect: Dialect, most: ShownLimits) {
   const listed = dialect.listed(sqlType);
   return {
     record: { query: `${select} = ?`, reads },
-    limit: createDeepLimit(view, `select cast(? as ${kind.isCounted ? 'bigint' : sqlType})`, dialect, most),
+    limit: createDeepLimit(view, { query: `select cast(? as ${kind.isCounted ? 'bigint' : sqlType})` }, dialect, most),
     // Bound: JSON array of identifiers. A join with the array might not use the primary key.
     some: { query: `select (${select} = listed$.value) from ${listed} order by listed$.key`, reads },
-    limitOfSome: createDeepLimit(view, `select value from ${listed}`, dialect),
+    limitOfSome: createDeepLimit(view, { query: `select value from ${listed}` }, dialect),
   };
 }
 

@@ -7,7 +7,7 @@ import type { GroupKey, Measure, Path, SummaryQuery } from '../../query/list-que
 import { valueAt } from '../../model/filters.ts';
 import { type Dialect, jsonObject, jsonOptional, type RecordStatement } from '../dialect.ts';
 import { createJoinedTables, type JoinedTables, shapeOfConditions, sqlOf } from './conditions.ts';
-import { greatestIdentifier, relationsIn } from './heaviness.ts';
+import { greatestIdentifier, relationsIn, setsIn } from './heaviness.ts';
 import { recordJson, tablesOfPath, tablesOfView } from './views.ts';
 
 interface GroupColumn {
@@ -109,7 +109,8 @@ export function compileSummary(query: SummaryQuery, dialect: Dialect) {
     ...tablesOfPath(relations),
     ...keys.flatMap(({ shown }) => (shown ? tablesOfView(shown) : [])),
   ];
-  const statement = (text: string): RecordStatement => ({ query: text, reads: tables });
+  const sets = setsIn(filters);
+  const statement = (text: string): RecordStatement => ({ query: text, reads: tables, sets });
   const ofData = (sql: string): RecordStatement => ({ ...statement(sql), isOfData: true });
   return {
     page: statement(`${select} (select * from (${found}) as groups$${orderBy} ${dialect.limit}) as page$${orderBy}`),

@@ -223,14 +223,19 @@ function pathRows(relations: readonly Relation[], root: Joined, dialect: Dialect
 }
 
 /** Makes the check that throws `too-many-related`; undefined without nesting. `identifiers`: SELECT of shown records. */
-export function createDeepLimit(compiledFor: View, identifiers: string, dialect: Dialect, { deep } = SHOWN_LIMITS) {
+export function createDeepLimit(
+  compiledFor: View,
+  { query, sets = 0 }: Pick<RecordStatement, 'query' | 'sets'>,
+  dialect: Dialect,
+  { deep } = SHOWN_LIMITS,
+) {
   const { table, identifier } = compiledFor.type;
-  const asked = `${ROOT_ALIAS}.${dialect.quote(identifier.column)} in (${identifiers})`;
+  const asked = `${ROOT_ALIAS}.${dialect.quote(identifier.column)} in (${query})`;
   const root = { tables: [`${dialect.quote(table)} as ${ROOT_ALIAS}`], conditions: [asked] };
   const counts = pathsOf(compiledFor).flatMap(({ relations }) => {
     if (relations.length === 1) return [];
     const sql = `select ${countSql(pathRows(relations, root, dialect), deep)}`;
-    const count = { query: sql, reads: [table, ...tablesOfPath(relations)] };
+    const count = { query: sql, reads: [table, ...tablesOfPath(relations)], sets };
     return { name: relations.map(({ name }) => name).join('.'), count };
   });
   if (counts.length === 0) return undefined;
