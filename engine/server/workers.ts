@@ -1,6 +1,5 @@
 /** WORKERS: several processes on one port. The first process starts the others, counts their requests for the rate limit, and sums metrics. */
 import cluster, { type Worker } from 'node:cluster';
-import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Budget } from '../edge/budget.ts';
@@ -90,7 +89,7 @@ export async function serveByWorkers(settings: Settings, count: number) {
   async function close(): Promise<boolean> {
     isStopping = true;
     const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
-    const ended = Promise.all(workers.map((worker) => once(worker, 'exit'))).then(() => true);
+    const ended = Promise.all(workers.map(hasEnded)).then(() => true);
     for (const worker of workers) worker.send(STOP, () => undefined);
     const most = settings.drainDelay + settings.shutdownTimeout + GRACE;
     const inTime = await Promise.race([ended, sleep(most, false, { ref: false })]);
@@ -108,6 +107,10 @@ export async function serveByWorkers(settings: Settings, count: number) {
   for (let number = 2; number <= count; number += 1) start(number);
   return { ...ready, close };
 }
+
+/** `once` of node:events would reject when a message, such as the count of a request, finds no worker any more. */
+const hasEnded = (worker: Worker): Promise<void> =>
+  new Promise((resolve) => void (worker.isDead() ? resolve() : worker.once('exit', () => resolve())));
 
 /** In a worker: waits for the stop message or SIGTERM. Only the first process handles the signals of a terminal. */
 export function stopMessage(): Promise<void> {
