@@ -57,7 +57,10 @@ export default function PaletteDialog({ onClose, onKeys }: PaletteDialogProps) {
     const { path, title } = type;
     return { group: say('search.types'), key: path, name: title.many, to: `/${path}` };
   });
-  const found = asked.flatMap(({ data }) => data ?? []).filter(({ records }) => records.length > 0);
+  // In the order of the types: what is highlighted must not depend on which of them answers first.
+  const unanswered = asked.findIndex(({ isPending }) => isPending);
+  const answered = unanswered < 0 ? asked : asked.slice(0, unanswered);
+  const found = answered.flatMap(({ data }) => data ?? []).filter(({ records }) => records.length > 0);
   const records = found.flatMap(({ type, records: some, total = some.length }) => [
     ...some.map(({ id, name, values }): Option => {
       const detail = `${type.title.one} ${detailOf(say, type, type.label, values)}`;

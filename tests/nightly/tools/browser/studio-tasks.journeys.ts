@@ -1,4 +1,5 @@
 /** Eight everyday tasks, with a budget of clicks and keys, and their surroundings. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Locator, Page } from 'playwright-core';
 import { TASKS } from '../../../studio/tasks.ts';
 import { startTestServer, useServer } from '../../../support/server.ts';
@@ -73,6 +74,27 @@ test('find a record by half a word', async () => {
   await person.press('Enter');
   await page.getByRole('heading', { name: 'Ben Schmidt' }).waitFor();
   person.isDone();
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+test('Enter opens the first record found, whichever type answers first', async () => {
+  const { page, complaints, close } = await visit(DESK);
+  await page.goto(`${server.url}/studio/products`);
+  await page.getByRole('heading', { name: 'Products' }).waitFor();
+  const orders = page.waitForResponse((response) => response.url().includes('/api/orders?'));
+  await page.route('**/api/customers?*', async (route) => {
+    await (await orders).finished();
+    // The studio shows what it was answered.
+    await sleep(200);
+    await route.continue();
+  });
+  await page.keyboard.press('Control+k');
+  await page.getByRole('dialog').waitFor();
+  await page.keyboard.type('schm');
+  await page.getByRole('option', { name: /Ben Schmidt/ }).waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Ben Schmidt' }).waitFor();
   expect(complaints).toEqual([]);
   await close();
 });
