@@ -1,8 +1,12 @@
 /** The shipped descriptors and the running service against the published interface, which was typed in by hand. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import type { JsonValue } from '../../engine/json/json.ts';
+import type { Model } from '../../engine/model/model.ts';
 import { checkSchema } from '../../engine/validation/check-schema.ts';
 import { type Answer, ask as askAt } from '../support/ask.ts';
+import { keyedSchema, keyOf, withKeys } from '../support/keyed.ts';
+import { loadModel } from '../support/model.ts';
 import { startTestServer } from '../support/server.ts';
 import { describeStore, shippedFiles, shippedSchema } from '../support/shipped.ts';
 import { type RawDescriptor, readDescriptors, table } from './descriptors.ts';
@@ -95,14 +99,27 @@ describeStore.each(['engine', 'studio'])('%s/', (folder) => {
   });
 });
 
-describeStore('the service', () => {
+describeStore.each(['integer', 'uuid', 'string'] as const)('the service, with keys of type %s', (kind) => {
   let server: Awaited<ReturnType<typeof startTestServer>>;
+  let model: Model;
   beforeAll(async () => {
-    server = await startTestServer({ schemaDirectory: shippedSchema() });
+    const schemaDirectory = kind === 'integer' ? shippedSchema() : keyedSchema(shippedSchema(), kind);
+    model = loadModel(schemaDirectory);
+    server = await startTestServer({ schemaDirectory });
   });
   afterAll(() => server.close());
 
-  const ask = async (request: string, body?: unknown): Promise<Answer> => askAt(server.url, request, body);
+  let keys = 0;
+  /** The same request, with keys where clients bring them. */
+  function ask(request: string, body?: unknown): Promise<Answer> {
+    const [, path] = /^POST \/api\/([\w-]+)$/.exec(request) ?? [];
+    const type = [...model.types.values()].find((one) => one.path === path);
+    const isKeyed = kind === 'string' && type !== undefined;
+    const sent = isKeyed ? withKeys(body as JsonValue, type, () => `new-${(keys += 1)}`) : body;
+    return askAt(server.url, request, sent);
+  }
+  const seeded = (number: number): string =>
+    kind === 'integer' ? String(number) : encodeURIComponent(keyOf(kind, number));
   const record = async (request: string, body?: unknown) => (await ask(request, body)).body as Record<string, unknown>;
   const expectStatus = async (request: string, status: number, body?: unknown): Promise<void> => {
     const answer = await ask(request, body);
@@ -149,15 +166,15 @@ describeStore('the service', () => {
       const expected = Object.keys(answered('Notification')).filter(
         (name) => !lacks.some((lacking) => lacking === name),
       );
-      expect(Object.keys(await record(`GET /api/notifications/1?variant=${variant}`)).toSorted()).toEqual(
+      expect(Object.keys(await record(`GET /api/notifications/${seeded(1)}?variant=${variant}`)).toSorted()).toEqual(
         expected.toSorted(),
       );
     },
   );
 
   test('PUT /api/notifications/4 with the templates of another one', async () => {
-    const { templatesDirectory } = await record('GET /api/notifications/3');
-    await expectStatus('PUT /api/notifications/4', 409, { templatesDirectory });
+    const { templatesDirectory } = await record(`GET /api/notifications/${seeded(3)}`);
+    await expectStatus(`PUT /api/notifications/${seeded(4)}`, 409, { templatesDirectory });
     await expectStatus('POST /api/notifications', 405, { templatesDirectory: 'new' });
   });
 

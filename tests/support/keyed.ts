@@ -3,6 +3,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileS
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parse, stringify } from 'yaml';
+import { isObject, type JsonValue } from '../../engine/json/json.ts';
+import type { RecordType } from '../../engine/model/model.ts';
 
 export type Kind = 'uuid' | 'string';
 
@@ -47,4 +49,15 @@ export function keyedSchema(directory: string, kind: Kind): string {
     writeFileSync(join(copy, name), text);
   }
   return copy;
+}
+
+/** The body with a new key for each record that has none, as clients send it whose keys are texts. */
+export function withKeys(body: JsonValue, type: RecordType, next: () => string): JsonValue {
+  if (Array.isArray(body)) return body.map((one) => withKeys(one, type, next));
+  if (!isObject(body)) return body;
+  const values = Object.entries(body).map(([name, value]): [string, JsonValue] => {
+    const target = type.relations.get(name)?.target;
+    return [name, target ? withKeys(value, target, next) : value];
+  });
+  return { [type.identifier.name]: next(), ...Object.fromEntries(values) };
 }
