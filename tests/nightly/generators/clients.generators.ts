@@ -7,6 +7,7 @@ import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { useCompiled } from '../../support/compiled.ts';
 import { exchange } from '../../support/exchange.ts';
+import { keyedSchema } from '../../support/keyed.ts';
 import { useServer } from '../../support/server.ts';
 
 const FOLDER = 'tests/nightly/generators';
@@ -24,17 +25,17 @@ type Name = keyof typeof GENERATORS;
 const names = Object.keys(GENERATORS) as readonly Name[];
 
 const compiled = useCompiled();
-const server = useServer();
+const store = useServer();
 
-beforeAll(async () => {
+async function writeDocument(url: string): Promise<void> {
   rmSync(join(FOLDER, GENERATED), { recursive: true, force: true });
   mkdirSync(join(FOLDER, GENERATED));
-  const { text } = await exchange(server.url, 'GET /openapi.json?profile=simple');
+  const { text } = await exchange(url, 'GET /openapi.json?profile=simple');
   writeFileSync(join(FOLDER, DOCUMENT), text);
-  const output = { target: './orval.ts', client: 'fetch', mode: 'single', baseUrl: `${server.url}/api` };
+  const output = { target: './orval.ts', client: 'fetch', mode: 'single', baseUrl: `${url}/api` };
   const config = { records: { input: './openapi.json', output } };
   writeFileSync(join(FOLDER, GENERATED, 'orval.config.cjs'), `module.exports = ${JSON.stringify(config)};\n`);
-});
+}
 
 async function run(command: string, ...words: readonly string[]): Promise<string> {
   try {
@@ -45,36 +46,66 @@ async function run(command: string, ...words: readonly string[]): Promise<string
   }
 }
 
-async function withoutRecords(): Promise<void> {
-  for (const { id } of JSON.parse((await exchange(server.url, 'GET /api/tax-classes')).text) as { id: number }[])
-    await exchange(server.url, `DELETE /api/tax-classes/${id}`);
-}
-
-it.each(names)('%s generates', async (name) => {
+async function generate(name: Name): Promise<void> {
   const [command = '', ...words] = GENERATORS[name].split(' ');
   await run(command, ...words);
   const file = join(FOLDER, GENERATED, `${name}.ts`);
   if (existsSync(file)) writeFileSync(file, readFileSync(file, 'utf8').replaceAll('// @ts-nocheck', ''));
+}
+
+/** `name`: of the bundle, since a path is imported once. */
+async function runProgram(program: string, name: string, url: string): Promise<unknown> {
+  const outfile = join(FOLDER, GENERATED, `${name}.use.cjs`);
+  const entryPoints = [join(FOLDER, `${program}.ts`)];
+  await build({ entryPoints, outfile, bundle: true, platform: 'node', format: 'cjs', logLevel: 'silent' });
+  return ((await import(join(process.cwd(), outfile))) as { run(url: string): Promise<unknown> }).run(url);
+}
+
+describe.each(['integer', 'uuid'] as const)('with identifiers of type %s', (kind) => {
+  const schemaDirectory = 'tests/fixtures/store';
+  const server = useServer({
+    schemaDirectory: kind === 'integer' ? schemaDirectory : keyedSchema(schemaDirectory, kind),
+  });
+  beforeAll(() => writeDocument(server.url));
+
+  it.each(names)('%s generates', generate);
+
+  it('all of it compiles under strict TypeScript, as do programs that use it', () => run('tsc', '-p', '.'));
+
+  it.each(names)('a program that uses %s works', async (name) => {
+    for (const { id } of JSON.parse((await exchange(server.url, 'GET /api/tax-classes')).text) as { id: unknown }[])
+      await exchange(server.url, `DELETE /api/tax-classes/${String(id)}`);
+    expect(await runProgram(`use/${name}`, `${name}-${kind}`, server.url)).toEqual({
+      filtered: [2],
+      first: [3, 2],
+      second: [1],
+      total: '3',
+      zone: 'Europe',
+      updated: 200,
+      outdated: 412,
+      deleted: 200,
+      gone: 404,
+    });
+  });
 });
 
-it('all of it compiles under strict TypeScript, as do programs that use it', () => run('tsc', '-p', '.'));
+describe('with keys that clients bring', () => {
+  const server = useServer({ schemaDirectory: 'tests/fixtures/keys' });
+  beforeAll(() => writeDocument(server.url));
 
-it.each(names)('a program that uses %s works', async (name) => {
-  const outfile = join(FOLDER, GENERATED, `${name}.use.cjs`);
-  const entryPoints = [join(FOLDER, 'use', `${name}.ts`)];
-  await build({ entryPoints, outfile, bundle: true, platform: 'node', format: 'cjs', logLevel: 'silent' });
-  const program = (await import(join(process.cwd(), outfile))) as { run(url: string): Promise<unknown> };
-  await withoutRecords();
-  expect(await program.run(server.url)).toEqual({
-    filtered: [2],
-    first: [3, 2],
-    second: [1],
-    total: '3',
-    zone: 'Europe',
-    updated: 200,
-    outdated: 412,
-    deleted: 200,
-    gone: 404,
+  it('a program that uses openapi-fetch compiles, and works', async () => {
+    await generate('openapi-typescript');
+    await run('tsc', '-p', 'keys');
+    expect(await runProgram('keys/openapi-fetch', 'keys', server.url)).toEqual({
+      key: 'A/7 50% $ü',
+      currency: 'EUR',
+      order: '0192f0c1-2b3c-7d4e-8f90-a1b2c3d4e5f6',
+      again: 409,
+      isOfService: true,
+      renamed: 'Bea',
+      found: ['1'],
+      gone: 200,
+    });
   });
 });
 
@@ -90,7 +121,7 @@ describe('@modelcontextprotocol/inspector', () => {
     ];
     const program = [process.execPath, join(compiled.directory, 'engine/cli.js'), 'mcp', '--write'];
     const servers = [
-      [`${server.url}/mcp`, '--transport', 'http'],
+      [`${store.url}/mcp`, '--transport', 'http'],
       [...settings.flatMap((setting) => ['-e', setting]), ...program],
     ];
     for (const one of servers) {
