@@ -29,10 +29,13 @@ export const erase = command(ERASE, {}, ['TYPE', 'ID'], async (_, [name, text], 
     const { model, type, identifier } = await namedRecord(own, driver, name, text);
     const writes = createWrites(driver, createReads(driver), { served: () => model });
     const view = ownFields(defaultView(type, type.defaultVariant, ALL_RIGHTS));
-    const missing = await writes.delete({ type, view, identifier, author: null }).then(
-      () => undefined,
-      (error: unknown) => error,
-    );
+    const deletion = { type, view, identifier, author: null };
+    const missing = await writes
+      .delete(deletion, () => ({ status: 204 }))
+      .then(
+        () => undefined,
+        (error: unknown) => error,
+      );
     if (missing && !(missing instanceof Problem && missing.code === 'record-not-found')) throw missing;
     const hasLog = (await driver.existing()).includes(LOG_TABLE);
     const erased = hasLog ? await driver.write((writer) => eraseEntries(writer, model, type, identifier)) : 0;

@@ -14,7 +14,7 @@ import { type Fault, faultyRequest } from '../problem.ts';
 import { entryOf } from '../model/rights.ts';
 import type { DeleteQuery, UpsertQuery, View, WriteQuery } from '../query/list-query.ts';
 import { ON } from '../query/resolve.ts';
-import type { DoneOnce, Retried, WriteItem, WriteRequest, WrittenRecords } from '../storage/store.ts';
+import type { Retried, WriteItem, WriteRequest, WriteVerb, WrittenRecords } from '../storage/store.ts';
 import type { Validator } from '../validation/compile.ts';
 import { validatedFor } from '../validation/visible.ts';
 import type { ParsedRecord } from './body.ts';
@@ -26,13 +26,12 @@ async function done<R extends Pick<WriteRequest, 'dryRun'> & Partial<Pick<WriteR
   context: OperationContext,
   args: WriteArguments<unknown>,
   request: R,
-  write: (request: R) => Promise<W>,
-  writeOnce: DoneOnce<R, W>,
+  write: WriteVerb<R, W>,
   answer: (written: W) => WriteResult,
 ): Promise<WriteResult> {
   const { dryRun = false, faults = [] } = request;
-  if (args.once === undefined || dryRun || faults.length > 0) return answer(await write(request));
-  return writeOnce(request, args.once, answer, (retried) => resultOf(context, args, retried));
+  const once = dryRun || faults.length > 0 ? undefined : args.once;
+  return write(request, answer, once && { ...once, again: (retried) => resultOf(context, args, retried) });
 }
 
 function recordsResult(
@@ -113,7 +112,7 @@ async function writeItems(
   const unread = body.isArray && minimal;
   const request = { type, items, raw: body.raw, faults, ...query, ...how, unread, author, rights, caller };
   const answer = (written: WrittenRecords): WriteResult => recordsResult(context, args, written, verb === 'create');
-  return done(context, args, request, store[verb], store.once[verb], answer);
+  return done(context, args, request, store[verb], answer);
 }
 
 /** Creates one record or several, with nested records. */
@@ -180,7 +179,7 @@ export const deleteOne: WriteOperation<WriteQuery> = async (context, args) => {
   const { id: identifier, query, preconditions, caller, minimal } = args;
   const precondition = conditions.preconditionOf(preconditions, type.preconditions);
   const request = { type, identifier, ...query, author, rights, caller, precondition };
-  return done(context, args, request, store.delete, store.once.delete, ({ body, effects }) => ({
+  return done(context, args, request, store.delete, ({ body, effects }) => ({
     status: minimal ? 204 : 200,
     json: minimal ? undefined : body,
     effects,
@@ -192,9 +191,7 @@ export const restore: WriteOperation<WriteQuery> = async (context, args) => {
   const { type, store, author, rights } = context;
   const { id: identifier, query, caller } = args;
   const request = { type, identifier, ...query, author, rights, caller };
-  return done(context, args, request, store.restore, store.once.restore, (written) =>
-    recordsResult(context, args, written, false),
-  );
+  return done(context, args, request, store.restore, (written) => recordsResult(context, args, written, false));
 };
 
 /** Deletes all records that match the filters, or none if they exceed `most`. */
@@ -204,7 +201,7 @@ export const deleteFound: WriteOperation<DeleteQuery> = async (context, args) =>
   const cure = 'a collection has no entity tag to compare: leave it out';
   conditions.refusePreconditions(preconditions, type.preconditions, cure);
   const request = { ...query, most, author, rights, caller };
-  return done(context, args, request, store.deleteFound, store.once.deleteFound, ({ deleted, affected, effects }) => ({
+  return done(context, args, request, store.deleteFound, ({ deleted, affected, effects }) => ({
     status: minimal ? 204 : 200,
     json: minimal ? undefined : JSON.stringify({ deleted, affected }),
     effects,
@@ -228,7 +225,8 @@ export const upsert: WriteOperation<UpsertQuery> = async (context, args) => {
   // Such values match no record: checks the body like that of a create, to report all of its faults.
   if (keyFaults.length > 0 && !isArray && !isHidden && faults.length === 0) {
     const faultsOfCreate = faultsIn(context, () => keyFaults, unknown);
-    await store.create({ ...shared, items: unknown, faults: faultsOfCreate, mergePatch: false });
+    const creation = { ...shared, items: unknown, faults: faultsOfCreate, mergePatch: false };
+    return done(context, args, creation, store.create, (written) => recordsResult(context, args, written, true));
   }
   if (keyFaults.length > 0) throw faultyRequest('invalid-body', keyFaults);
   const tags = isArray ? records.flatMap(conditions.wrongTag) : [];
@@ -252,7 +250,7 @@ export const upsert: WriteOperation<UpsertQuery> = async (context, args) => {
   };
   const answer = (written: WrittenRecords & { readonly made: number }): WriteResult =>
     recordsResult(context, args, written, !isArray && written.made > 0);
-  return done(context, args, request, store.upsert, store.once.upsert, answer);
+  return done(context, args, request, store.upsert, answer);
 };
 
 /** Faults of a body without valid identifying values, else none. `known`: faults of items that are no objects. */

@@ -147,12 +147,16 @@ export interface Retried extends KeptAnswer {
   readonly bodies: readonly string[];
 }
 
-/** Calls `answer` the first time, `again` for a retry. Problem: `idempotency-conflict`. */
-export type DoneOnce<R, W> = <A extends KeptAnswer>(
+/** A write under an idempotency key: a retry does nothing, and gets the answer of `again`. */
+export interface Keyed<A> extends Once {
+  readonly again: (retried: Retried) => A;
+}
+
+/** Writes, and answers what was written. Problem: `idempotency-conflict`. */
+export type WriteVerb<R, W> = <A extends KeptAnswer>(
   request: R,
-  once: Once,
   answer: (written: W) => A,
-  again: (retried: Retried) => A,
+  keyed?: Keyed<A>,
 ) => Promise<A>;
 
 /** Models are numbered in order of application: the database's newest model, and this instance's model. */
@@ -169,18 +173,15 @@ export interface LogPage {
   readonly next: string | undefined;
 }
 
-interface WriteVerbs {
-  create(request: CreateRequest): Promise<WrittenRecords>;
-  update(request: WriteRequest): Promise<WrittenRecords>;
-  upsert(request: UpsertRequest): Promise<Upserted>;
-  delete(request: RecordDeletion): Promise<Written>;
-  restore(request: RecordRestoration): Promise<WrittenRecords>;
-  /** Deletes all records that match the query, or none. Problem: `too-many-affected`. */
-  deleteFound(request: DeleteFoundRequest): Promise<DeletedRecords>;
-}
-
 /** Each call sees one snapshot; each write is one transaction. Calls throw a Problem, or CallerGone if the caller has left. */
-export interface Store extends WriteVerbs {
+export interface Store {
+  readonly create: WriteVerb<CreateRequest, WrittenRecords>;
+  readonly update: WriteVerb<WriteRequest, WrittenRecords>;
+  readonly upsert: WriteVerb<UpsertRequest, Upserted>;
+  readonly delete: WriteVerb<RecordDeletion, Written>;
+  readonly restore: WriteVerb<RecordRestoration, WrittenRecords>;
+  /** Deletes all records that match the query, or none. Problem: `too-many-affected`. */
+  readonly deleteFound: WriteVerb<DeleteFoundRequest, DeletedRecords>;
   get(view: View, identifier: Identifier, caller?: Caller): Awaitable<string | undefined>;
   page(query: ListQuery, count: CountMode, caller?: Caller): Awaitable<Page>;
   /** Reads the list from the offset on. */
@@ -191,10 +192,6 @@ export interface Store extends WriteVerbs {
   history(query: LogQuery, identifier: Identifier, caller?: Caller): Awaitable<LogPage | undefined>;
   /** The records that are not there any more. Problem: `cursor-expired`. */
   deleted(query: LogQuery, caller?: Caller): Awaitable<LogPage>;
-  /** Runs a write unless its key was used before. */
-  readonly once: {
-    readonly [V in keyof WriteVerbs]: DoneOnce<Parameters<WriteVerbs[V]>[0], Awaited<ReturnType<WriteVerbs[V]>>>;
-  };
   forgetKeys(hours: number): Promise<void>;
   ready(): Promise<ModelNumbers>;
   usage(): readonly ServerUsage[];

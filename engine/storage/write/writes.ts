@@ -34,7 +34,7 @@ import { findItems } from './upsert.ts';
 
 export type Writes = Pick<
   stored.Store,
-  'create' | 'update' | 'upsert' | 'delete' | 'restore' | 'deleteFound' | 'once' | 'forgetKeys'
+  'create' | 'update' | 'upsert' | 'delete' | 'restore' | 'deleteFound' | 'forgetKeys'
 > & {
   insert(writer: Writer, records: Pick<stored.CreateRequest, 'type' | 'items'>): Promise<void>;
 };
@@ -130,18 +130,15 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
     return verb.prepare ? verb.prepare(context, all) : all;
   }
 
-  const running =
-    <R extends Common, W>(verb: Verb<R, W>) =>
-    async (asked: R): Promise<W> => {
+  const performing =
+    <R extends Common, W>(verb: Verb<R, W>): stored.WriteVerb<R, W> =>
+    async (asked, answer, keyed) => {
       const request = await stamped(verb, asked);
-      const single = driver.writeSingle && !asked.dryRun ? await verb.single?.(context, request) : undefined;
-      return single ?? transact(context, asked, (transaction) => verb.run(transaction, request), verb.row?.(asked));
-    };
-
-  const runningOnce =
-    <R extends Common, W>(verb: Verb<R, W>): stored.DoneOnce<R, W> =>
-    async (asked, key, answer, again) => {
-      const request = await stamped(verb, asked);
+      const row = verb.row?.(asked);
+      if (!keyed) {
+        const single = driver.writeSingle && !asked.dryRun ? await verb.single?.(context, request) : undefined;
+        return answer(single ?? (await transact(context, asked, (transaction) => verb.run(transaction, request), row)));
+      }
       const view = verb.view?.(asked);
       const work = (transaction: Transaction) => {
         const { writer } = transaction;
@@ -149,34 +146,26 @@ export function createWrites(driver: Driver, reads: Reads, { served, writeRows, 
           const written = await verb.run(transaction, request);
           return [answer(written), verb.kept(written)] as const;
         };
-        const retried = (kept: stored.Retried) => {
+        const again = (kept: stored.Retried) => {
           const written = verb.again?.(kept.identifiers);
-          return written === undefined ? again(kept) : answer(written);
+          return written === undefined ? keyed.again(kept) : answer(written);
         };
         const read = view && ((identifier: Identifier) => reads.record(writer, view, identifier, asked.caller));
-        return runOnce(writer, key, first, retried, read);
+        return runOnce(writer, keyed, first, again, read);
       };
-      return transact(context, asked, work, verb.row?.(asked));
+      return transact(context, asked, work, row);
     };
 
   return {
-    create: running(create),
-    update: running(update),
-    upsert: running(upsert),
-    delete: running(remove),
-    restore: running(restore),
-    deleteFound: running(removeFound),
+    create: performing(create),
+    update: performing(update),
+    upsert: performing(upsert),
+    delete: performing(remove),
+    restore: performing(restore),
+    deleteFound: performing(removeFound),
     insert: async (writer, records) => {
       const request = { ...records, mergePatch: false, readOnlyToo: true, stamp: createStamp(clock, null) };
       await writeRecords({ ...context, writer, isSearched: true }, request);
-    },
-    once: {
-      create: runningOnce(create),
-      update: runningOnce(update),
-      upsert: runningOnce(upsert),
-      delete: runningOnce(remove),
-      restore: runningOnce(restore),
-      deleteFound: runningOnce(removeFound),
     },
     forgetKeys: (hours) => forgetKeys(driver, hours),
   };
