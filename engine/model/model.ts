@@ -343,18 +343,42 @@ export const ITEM_TAG = '@etag';
 export const identifierIn = (body: JsonObject, { identifier }: RecordType): Identifier | undefined =>
   identifier.inRecord ? identifierOf(identifier, body[identifier.name]) : undefined;
 
+/**
+ * Walks a graph depth first, without recursion, as long chains would overflow the stack. Returns the links that close a
+ * cycle: they lead back to a node on the way to theirs. `linksOf`: a generator may add what follows the last link.
+ */
+export function closingLinks<N, L extends { readonly to: N }>(starts: Iterable<N>, linksOf: (node: N) => Iterable<L>) {
+  const closing: L[] = [];
+  const isDone = new Map<N, boolean>();
+  const way: (readonly [N, Iterator<L>])[] = [];
+  const begin = (node: N): void => {
+    if (isDone.has(node)) return;
+    isDone.set(node, false);
+    way.push([node, linksOf(node)[Symbol.iterator]()]);
+  };
+  for (const start of starts) {
+    begin(start);
+    for (let last = way.at(-1); last; last = way.at(-1)) {
+      const [node, links] = last;
+      const { value: link, done } = links.next();
+      if (done) {
+        way.pop();
+        isDone.set(node, true);
+      } else if (isDone.get(link.to) === false) closing.push(link);
+      else begin(link.to);
+    }
+  }
+  return closing;
+}
+
 /** Sorts types after the types they refer to, except in cycles. */
 export function referredFirst(types: Iterable<RecordType>): readonly RecordType[] {
-  const ordered = new Set<RecordType>();
-  const visiting = new Set<RecordType>();
-  const visit = (type: RecordType): void => {
-    if (visiting.has(type)) return;
-    visiting.add(type);
-    for (const { target } of type.references) visit(target);
-    ordered.add(type);
-  };
-  for (const type of types) visit(type);
-  return [...ordered];
+  const ordered: RecordType[] = [];
+  closingLinks(types, function* (type) {
+    for (const { target } of type.references) yield { to: target };
+    ordered.push(type);
+  });
+  return ordered;
 }
 
 // Matches types, fields and relations before and after a change of descriptors.

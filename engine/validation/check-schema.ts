@@ -13,6 +13,7 @@ import { escapeStep, isObject, type JsonObject, type JsonValue, unescapedSteps }
 import { type Identifier, identifierOf } from '../model/identifier.ts';
 import {
   type BodyRecord,
+  closingLinks,
   identifierIn,
   joinIndexName,
   type Model,
@@ -152,25 +153,12 @@ function nodesIn(file: DescriptorFile, root: RecordType, records: readonly BodyR
 function cyclesIn(nodes: readonly SeedNode[]): readonly Fault[] {
   const message = 'This link closes a cycle of new records; leave it out, and set it through an API request';
   const made = new Map(nodes.filter(({ isNew }) => isNew).map((node) => [`${node.type.name} ${node.key}`, node]));
-  const [begun, done] = [new Set<SeedNode>(), new Set<SeedNode>()];
-  const faults: Fault[] = [];
-  // Avoids recursion: a chain of links may overflow the call stack.
-  const stack = [...made.values()].toReversed();
-  for (let node = stack.at(-1); node !== undefined; node = stack.at(-1)) {
-    if (begun.has(node)) {
-      done.add(node);
-      stack.pop();
-      continue;
-    }
-    begun.add(node);
-    for (const [{ link, name, target }, key] of node.links) {
-      const next = link.at === 'source' ? made.get(`${target.name} ${key ?? ''}`) : undefined;
-      if (!next || next === node || done.has(next)) continue;
-      if (begun.has(next)) faults.push({ pointer: `${node.pointer}/${escapeStep(name)}`, code: 'cycle', message });
-      else stack.push(next);
-    }
-  }
-  return faults;
+  const linksOf = (node: SeedNode) =>
+    [...node.links].flatMap(([{ link, name, target }, key]) => {
+      const to = link.at === 'source' ? made.get(`${target.name} ${key ?? ''}`) : undefined;
+      return to && to !== node ? { to, pointer: `${node.pointer}/${escapeStep(name)}` } : [];
+    });
+  return closingLinks(made.values(), linksOf).map(({ pointer }) => ({ pointer, code: 'cycle', message }));
 }
 
 /** Unmet checks of new records, and links to seeds of later types. */

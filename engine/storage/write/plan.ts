@@ -8,6 +8,7 @@ import { rawObject } from '../../json/raw.ts';
 import { memoized } from '../../memo.ts';
 import { type Identifier, nextOf } from '../../model/identifier.ts';
 import {
+  closingLinks,
   type Field,
   type JoinTable,
   OPEN_COLUMN,
@@ -407,23 +408,11 @@ type ColumnValue = readonly [column: string, value: SqlValue | Node];
 async function inOrder(session: WriteSession, changed: readonly Node[]): Promise<readonly Step[]> {
   if (changed.length + session.created.length < 2)
     return [...session.created, ...changed].flatMap((node) => stepsOf(session, node));
-  const order: Order = {
-    session,
-    holders: holdersAmong(session, changed),
-    steps: [],
-    begun: new Set(),
-    done: new Set(),
-    parked: new Map(),
-  };
+  const holders = holdersAmong(session, changed);
+  const order: Order = { session, holders, steps: [], done: new Set(), parked: new Map() };
   // New records get identifiers in body order.
-  for (const start of [...changed.filter((node) => !linksNew(node)), ...session.created, ...changed]) {
-    const stack = order.begun.has(start) ? [] : [visit(order, start)];
-    for (let last = stack.at(-1); last; last = stack.at(-1)) {
-      const { value, done } = last.next();
-      if (done) stack.pop();
-      else if (!order.begun.has(value)) stack.push(visit(order, value));
-    }
-  }
+  const starts = [...changed.filter((node) => !linksNew(node)), ...session.created, ...changed];
+  closingLinks(starts, (node) => visit(order, node));
   return Promise.all(
     order.steps.map(async ({ node, changes, frees }): Promise<Step> => ({
       node,
@@ -436,20 +425,18 @@ interface Order {
   readonly session: WriteSession;
   readonly holders: ReturnType<typeof holdersAmong>;
   readonly steps: Step[];
-  readonly begun: Set<Node>;
   readonly done: Set<Node>;
   readonly parked: Map<Node, readonly string[]>;
 }
 
 /**
- * Yields the records that come before, so that long chains need no deep stack. Not a closure of the write: V8 would keep
- * what it refers to until a full collection.
+ * Yields the records that come before, then adds the steps of this one. Not a closure of the write: V8 would keep what it
+ * refers to until a full collection.
  */
-function* visit({ session, holders, steps, begun, done, parked }: Order, node: Node): Generator<Node> {
-  begun.add(node);
-  for (const { value } of node.assigned.values()) if (isNode(value)) yield value;
+function* visit({ session, holders, steps, done, parked }: Order, node: Node): Generator<{ readonly to: Node }> {
+  for (const { value } of node.assigned.values()) if (isNode(value)) yield { to: value };
   for (const { node: holder, columns } of holders(node)) {
-    if (!linksNew(holder)) yield holder;
+    if (!linksNew(holder)) yield { to: holder };
     if (done.has(holder)) continue;
     const column = freeColumn(holder, columns);
     if (!column) throw exchangeConflict(session, node, holder, columns);

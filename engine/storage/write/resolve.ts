@@ -10,6 +10,7 @@ import { memoized } from '../../memo.ts';
 import { compareIdentifiers, type Identifier } from '../../model/identifier.ts';
 import {
   type Check,
+  closingLinks,
   type Field,
   identifierIn,
   type Link,
@@ -26,7 +27,6 @@ import { columnType, encode, encodedDefault, stampFor } from '../columns.ts';
 import { giveValues, isSeenIn, isSent, notUpsertable, setValue } from './allowed.ts';
 import {
   assign,
-  type Assigned,
   type Claim,
   contradict,
   finalValue,
@@ -515,27 +515,8 @@ function contradictLater(session: WriteSession, one: Claim, other: Claim): void 
 /** Refuses cycles of new records, since each is inserted after its targets. */
 function refuseCycles({ awaits, contradictions }: WriteSession): void {
   const message = 'This link closes a cycle of new records; leave it out, and set it once they are there';
-  const begun = new Set<SqlValue | Node>();
-  for (const start of awaits.keys()) {
-    const path = new Set<SqlValue | Node>();
-    /** The links of each record on the path that are not yet followed. */
-    const stack: (readonly [Node, Assigned[]])[] = [];
-    const begin = (node: Node): void => {
-      begun.add(node);
-      path.add(node);
-      stack.push([node, (awaits.get(node) ?? []).toReversed()]);
-    };
-    if (!begun.has(start)) begin(start);
-    for (let last = stack.at(-1); last; last = stack.at(-1)) {
-      const [node, links] = last;
-      const { value = null, pointer } = links.pop() ?? {};
-      if (pointer === undefined) {
-        stack.pop();
-        path.delete(node);
-      } else if (path.has(value)) contradictions.push({ pointer, code: 'cycle', message });
-      else if (isNode(value) && !begun.has(value)) begin(value);
-    }
-  }
+  for (const { pointer } of closingLinks(awaits.keys(), (node) => awaits.get(node) ?? []))
+    contradictions.push({ pointer, code: 'cycle', message });
 }
 
 function requireFound(session: WriteSession, roots: readonly Node[]): void {

@@ -236,7 +236,7 @@ export const createSession = (
   checks: [] as LinkCheck[],
   pairs: new Map<string, JoinPair>(),
   /** Links of new records to other new records, which are inserted first. */
-  awaits: new Map<Node, Assigned[]>(),
+  awaits: new Map<Node, { readonly to: Node; readonly pointer: string }[]>(),
   claims: [] as Claim[],
   placeholders: 0,
   unknown: request.unknown ?? NO_LINKS,
@@ -395,8 +395,11 @@ export function assign(
     return contradict(session, pointer, before.pointer);
   }
   const entry = { value, pointer, byOmission: false };
-  if (!before && isNode(value) && value !== node && !node.stored && !node.isLost && !value.isLost)
-    session.awaits.set(node, [...(session.awaits.get(node) ?? []), entry]);
+  if (!before && isNode(value) && value !== node && !node.stored && !node.isLost && !value.isLost) {
+    const awaited = session.awaits.get(node) ?? [];
+    session.awaits.set(node, awaited);
+    awaited.push({ to: value, pointer });
+  }
   if (writable && !node.assigned.has(column)) node.assigned.set(column, entry);
   if (writable) return undefined;
   if (!before) node.linked.set(column, entry);
