@@ -23,20 +23,15 @@ export interface BoundStatement {
 export type OnRow<R> = (row: R) => void;
 
 /** `get` and `value` return the first row, `value` and `column` the first column. */
-export interface Reader {
-  all(statement: Statement, values: Values, onRow?: OnRow<Row>): Awaitable<readonly Row[]>;
-  get(statement: Statement, values: Values): Awaitable<Row | undefined>;
-  value(statement: Statement, values: Values): Awaitable<SqlValue | undefined>;
-  column(statement: Statement, values: Values, onRow?: OnRow<SqlValue>): Awaitable<readonly SqlValue[]>;
+export interface Reader<S = Statement> {
+  all(statement: S, values: Values, onRow?: OnRow<Row>): Awaitable<readonly Row[]>;
+  get(statement: S, values: Values): Awaitable<Row | undefined>;
+  value(statement: S, values: Values): Awaitable<SqlValue | undefined>;
+  column(statement: S, values: Values, onRow?: OnRow<SqlValue>): Awaitable<readonly SqlValue[]>;
 }
 
 /** A Reader for one client. */
-export interface RecordReader {
-  all(statement: RecordStatement, values: Values, onRow?: OnRow<Row>): Awaitable<readonly Row[]>;
-  get(statement: RecordStatement, values: Values): Awaitable<Row | undefined>;
-  value(statement: RecordStatement, values: Values): Awaitable<SqlValue | undefined>;
-  column(statement: RecordStatement, values: Values, onRow?: OnRow<SqlValue>): Awaitable<readonly SqlValue[]>;
-}
+export type RecordReader = Reader<RecordStatement>;
 
 export const readerOf = (
   all: (statement: Statement, values: Values, onRow?: OnRow<Row>) => Promise<readonly Row[]>,

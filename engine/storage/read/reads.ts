@@ -158,16 +158,6 @@ function answered(view: View, text: SqlValue | undefined, caller: Caller): strin
   return text;
 }
 
-/** On SQLite, a search process reads what would take too long between requests. */
-async function orSearched<T>({ isSqlite }: Compiled, quick: Awaitable<T>, search: () => Awaitable<T>): Promise<T> {
-  try {
-    return await quick;
-  } catch (error) {
-    if (isSqlite && error instanceof Problem && error.code === 'too-many-related') return search();
-    throw error;
-  }
-}
-
 async function identifiers(reader: RecordReader, { list, values, query }: BoundList): Promise<readonly Identifier[]> {
   const bound = [...values, query.limit ?? Number.MAX_SAFE_INTEGER, 0];
   return (await reader.column(list.identifiers, bound)) as readonly Identifier[];
@@ -335,6 +325,33 @@ export function createReads(driver: Driver): Reads {
     );
   }
 
+  interface Reading {
+    readonly rights: Rights;
+    readonly caller: Caller;
+    readonly isSearch?: boolean;
+    readonly isSingle?: boolean;
+  }
+
+  /** Reads quickly, or on SQLite by a search process what takes too long between requests. No promise if `quick` makes none. */
+  function reading<T>(
+    { rights, caller, isSearch = false, isSingle }: Reading,
+    read: (reader: RecordReader, isQuick: boolean) => Promise<T>,
+    quick = (): Awaitable<T> => driver.read((reader) => read(visible.to(rights, reader), true), caller, isSingle),
+  ): Awaitable<T> {
+    const search = () => driver.scan((reader) => read(visible.to(rights, reader), false), caller, isSingle);
+    const searched = async (error: unknown): Promise<T> => {
+      if (isSqlite && error instanceof Problem && error.code === 'too-many-related') return search();
+      throw error;
+    };
+    if (isSearch) return search();
+    try {
+      const found = quick();
+      return found instanceof Promise ? found.catch(searched) : found;
+    } catch (error) {
+      return searched(error);
+    }
+  }
+
   const record: Reads['record'] = (reader, view, identifier, caller = NO_CLIENT) =>
     readRecord(viewOf(view), visible.to(view.rights, reader), view, identifier, caller);
 
@@ -350,8 +367,8 @@ export function createReads(driver: Driver): Reads {
     },
     found: async (query, caller = NO_CLIENT) => {
       const bound = boundOf(query);
-      const read = (await isLong(bound, 'none')) ? driver.scan : driver.read;
-      return read((reader) => identifiers(visible.to(query.view.rights, reader), bound), caller, true);
+      const how = { rights: query.view.rights, caller, isSearch: await isLong(bound, 'none'), isSingle: true };
+      return reading(how, (reader) => identifiers(reader, bound));
     },
     among: (reader, query, some) =>
       identifiers(
@@ -371,61 +388,36 @@ export function createReads(driver: Driver): Reads {
     },
     shown: createFindViewRows(driver.dialect, visible.to),
     summary: async (query, count, caller = NO_CLIENT) => {
-      const summary = summaryOf(query);
-      const read = (await isAbove(MAX_SMALL_ROWS, summary, query.rights)) ? driver.scan : driver.read;
-      const isSingle = query.limit === undefined || count === 'none';
-      return read(
-        (reader) => readGroups(compiled, visible.to(query.rights, reader), query, count, caller),
-        caller,
-        isSingle,
-      );
+      const { rights } = query;
+      const isSearch = await isAbove(MAX_SMALL_ROWS, summaryOf(query), rights);
+      const how = { rights, caller, isSearch, isSingle: query.limit === undefined || count === 'none' };
+      return reading(how, (reader) => readGroups(compiled, reader, query, count, caller));
     },
-    // On SQLite, this reads a record without a promise, which would cost a tenth of the request.
     get: (view, identifier, caller = NO_CLIENT) => {
-      const quick = quickViewOf(view);
-      const search = (): Awaitable<string | undefined> =>
-        driver.scan((reader) => record(reader, view, identifier, caller), caller);
-      try {
-        if (quick.limit)
-          return orSearched(
-            compiled,
-            driver.read(
-              (reader) => readRecord(quick, visible.to(view.rights, reader), view, identifier, caller),
-              caller,
-            ),
-            search,
-          );
-        const text = visible.to(view.rights, driver).value(quick.record, [identifier]);
-        if (!(text instanceof Promise)) return answered(view, text, caller);
-        return orSearched(
-          compiled,
-          text.then((found) => answered(view, found, caller)),
-          search,
-        );
-      } catch (error) {
-        return orSearched(compiled, Promise.reject(error), search);
-      }
+      const { limit, record: statement } = quickViewOf(view);
+      // On SQLite, this reads a record without a promise, which would cost a tenth of the request.
+      const value = (): Awaitable<string | undefined> => {
+        const text = visible.to(view.rights, driver).value(statement, [identifier]);
+        return text instanceof Promise
+          ? text.then((found) => answered(view, found, caller))
+          : answered(view, text, caller);
+      };
+      return reading(
+        { rights: view.rights, caller },
+        (reader, isQuick) => readRecord((isQuick ? quickViewOf : viewOf)(view), reader, view, identifier, caller),
+        limit ? undefined : value,
+      );
     },
     page: async (query, count, caller = NO_CLIENT) => {
       const bound = boundOf(query);
-      const isSingle = isOneStatement(bound, count);
-      // A search's snapshot may be older than the remembered totals.
-      const search = (): Awaitable<Page> =>
-        driver.scan(
-          (reader) => readPage(compiled, visible.to(query.view.rights, reader), bound, count, caller),
-          caller,
-          isSingle,
-        );
-      if (await isLong(bound, count)) return search();
       const quick = { ...bound, list: bound.quick };
-      return orSearched(
-        compiled,
-        driver.read(
-          (reader) => readPage(compiled, visible.to(query.view.rights, reader), quick, count, caller, totalsNow()),
-          caller,
-          isSingle,
-        ),
-        search,
+      const { rights } = query.view;
+      const how = { rights, caller, isSearch: await isLong(bound, count), isSingle: isOneStatement(bound, count) };
+      return reading(how, (reader, isQuick) =>
+        // A search's snapshot may be older than the remembered totals.
+        isQuick
+          ? readPage(compiled, reader, quick, count, caller, totalsNow())
+          : readPage(compiled, reader, bound, count, caller),
       );
     },
     stream: async (query, count, caller = NO_CLIENT) => {
