@@ -73,7 +73,7 @@ export async function deleteTree(
   const stamp = createStamp(undefined, null);
   const reads = createReads(driver);
   const sessionOf = (writer: Writer, using = tables): WriteSession =>
-    createSession({ writer, reads, tables: using, driver, writeRows: undefined, isSearched: false }, { stamp });
+    createSession({ writer, reads, tables: using, driver, writeRows: UNLIMITED_ROWS, isSearched: false }, { stamp });
   if ((await driver.get(tables.of(type).load, [identifier])) === undefined) return false;
   const root = { type, identifiers: [identifier], pointer: '' };
   const reading = sessionOf(onlyReading(driver), unlocked);

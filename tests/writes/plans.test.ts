@@ -11,7 +11,7 @@ import { ALL_ALLOWED } from '../../engine/storage/write/allowed.ts';
 import { lockNamed } from '../../engine/storage/write/locks.ts';
 import { planDeletion, planWrite } from '../../engine/storage/write/plan.ts';
 import { resolveBody } from '../../engine/storage/write/resolve.ts';
-import { createSession, onlyReading } from '../../engine/storage/write/session.ts';
+import { createSession, onlyReading, UNLIMITED_ROWS } from '../../engine/storage/write/session.ts';
 import { createTables } from '../../engine/storage/write/tables.ts';
 import { createStamp } from '../../engine/storage/columns.ts';
 import { ask } from '../support/ask.ts';
@@ -242,7 +242,7 @@ async function planned(path: string, body: unknown): Promise<string> {
         reads: createReads(driver),
         tables,
         driver,
-        writeRows: undefined,
+        writeRows: UNLIMITED_ROWS,
         isSearched: false,
       };
       const session = createSession(transaction, { stamp, items });

@@ -98,13 +98,9 @@ export function greatestIdentifier(
   return `select max(id$) from (${[...new Set(ends), ...unbounded].join(' union all ')}) as ends$`;
 }
 
-/** How many sets filters read. */
+/** How many sets filters read. Other relations of a filter lead to one record. */
 export const setsIn = (filters: readonly Filter[]): number =>
-  filters.reduce((sets, filter) => {
-    if ('items' in filter) return sets + setsIn(filter.items.flat());
-    if (filter.kind === 'value') return sets;
-    return sets + 1 + ('conditions' in filter ? setsIn(filter.conditions) : 0);
-  }, 0);
+  relationsIn(filters).filter(({ toMany }) => toMany).length;
 
 /** The relations that filters follow. */
 export const relationsIn = (filters: readonly Filter[]): readonly Relation[] =>

@@ -53,9 +53,6 @@ export const ALL_ALLOWED: Allowed = Object.freeze({ expected: [] });
 
 const actionOn = ({ stored }: Node): 'create' | 'update' => (stored ? 'update' : 'create');
 
-const entryFor = ({ rights }: Pick<WriteSession, 'rights'>, { name }: RecordType, action: WriteAction) =>
-  entryOf(rights, name, action);
-
 // Values of bodies.
 
 /**
@@ -90,12 +87,12 @@ function forbid({ forbidden }: WriteSession, pointer: string, message: string, a
 
 function forbidValue(session: WriteSession, node: Node, name: string, pointer: string): void {
   const message = `You may not write this value of "${name}" of ${node.type.name}; leave it out`;
-  forbid(session, pointer, message, entryFor(session, node.type, actionOn(node))?.at);
+  forbid(session, pointer, message, entryOf(session.rights, node.type.name, actionOn(node))?.at);
 }
 
 /** The value that the role sets for a field or link, as its column holds it; undefined if it sets none. */
 export function setValue(session: WriteSession, node: Node, name: string): SqlValue | undefined {
-  const { set = {}, where } = entryFor(session, node.type, actionOn(node)) ?? {};
+  const { set = {}, where } = entryOf(session.rights, node.type.name, actionOn(node)) ?? {};
   if (where === undefined || !Object.hasOwn(set, name)) return undefined;
   const value = set[name] ?? null;
   const [field, relation] = [node.type.fields.get(name), node.type.relations.get(name)];
@@ -108,7 +105,7 @@ export function setValue(session: WriteSession, node: Node, name: string): SqlVa
 export async function giveValues(session: WriteSession): Promise<void> {
   if (session.rights.checked === undefined) return;
   for (const { relation, identifiers, pointer } of session.released) {
-    const { set = {} } = entryFor(session, relation.target, 'update') ?? {};
+    const { set = {} } = entryOf(session.rights, relation.target.name, 'update') ?? {};
     if (relation.owned || Object.keys(set).length === 0) continue;
     for (const identifier of identifiers)
       await give(session, await touch(session, relation.target, identifier, pointer));
@@ -118,7 +115,7 @@ export async function giveValues(session: WriteSession): Promise<void> {
 
 async function give(session: WriteSession, node: Node): Promise<void> {
   const { type, assigned } = node;
-  const { set = {}, at = '' } = entryFor(session, type, actionOn(node)) ?? {};
+  const { set = {}, at = '' } = entryOf(session.rights, type.name, actionOn(node)) ?? {};
   for (const name of Object.keys(set)) {
     const value = setValue(session, node, name);
     const link = type.relations.get(name)?.link;
@@ -178,13 +175,13 @@ export async function allow(session: WriteSession, touched: readonly Touched[]):
   if (session.rights.checked === undefined) return ALL_ALLOWED;
   const all = [...touched];
   for (const one of all) {
-    const { owners } = entryFor(session, one.type, one.action) ?? {};
+    const { owners } = entryOf(session.rights, one.type.name, one.action) ?? {};
     if (owners) all.push(...(await ownersOf(session, one, owners)));
   }
   const before: Expected<Identifier | Node>[] = [];
   const expected: Expected<Identifier | Node>[] = [];
   for (const { type, action, pointer, member, records } of all) {
-    const entry = entryFor(session, type, action);
+    const entry = entryOf(session.rights, type.name, action);
     const { where = NEVER, to = where, at = '' } = entry ?? {};
     const isWritten = member === undefined || has(entry, type, member);
     for (const record of records) {

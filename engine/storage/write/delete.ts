@@ -40,7 +40,7 @@ export async function deleteFound(
   transaction: Transaction,
   request: Stamped<DeleteFoundRequest> & { readonly candidates?: readonly Identifier[] },
 ): Promise<DeletedRecords> {
-  const { writer, reads, writeRows = Infinity } = transaction;
+  const { writer, reads, writeRows } = transaction;
   const { query, most, candidates = [], dryRun } = request;
   const type = wholeOf(query.view.type);
   const tooMany: Refusal = (_deletion, _through, affected) =>

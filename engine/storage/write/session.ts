@@ -154,7 +154,7 @@ export interface WriteContext {
   readonly tables: Tables;
   /** The same statements, without locks: for dry runs, and for writes sent without BEGIN. */
   readonly unlocked: Tables;
-  readonly writeRows: number | undefined;
+  readonly writeRows: number;
 }
 
 /** A transaction, or the snapshot of a dry run. */
@@ -194,17 +194,14 @@ const NO_LINKS: UnknownLinks = new Map();
 
 /** Lists all members: V8 reads an object slowly once it has been made of others by spreading. */
 export const createSession = (
-  transaction: Pick<Transaction, 'writer' | 'tables' | 'writeRows' | 'isSearched'> & {
-    readonly reads: Pick<Reads, 'meeting'>;
-    readonly driver: Pick<Driver, 'dialect'>;
-  },
+  transaction: Pick<Transaction, 'writer' | 'reads' | 'tables' | 'driver' | 'writeRows' | 'isSearched'>,
   request: SessionRequest,
 ) => ({
   writer: transaction.writer,
   reads: transaction.reads,
   tables: transaction.tables,
   dialect: transaction.driver.dialect.name,
-  writeRows: transaction.writeRows ?? UNLIMITED_ROWS,
+  writeRows: transaction.writeRows,
   isSearched: transaction.isSearched,
   stamp: request.stamp,
   records: request.items ?? [],

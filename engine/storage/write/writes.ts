@@ -25,6 +25,7 @@ import {
   type Stamped,
   touch,
   type Transaction,
+  UNLIMITED_ROWS,
   type WriteContext,
   type WriteSession,
 } from './session.ts';
@@ -105,7 +106,7 @@ const removeFound: Verb<
   stored.DeleteFoundRequest & { readonly candidates?: readonly Identifier[] },
   stored.DeletedRecords
 > = {
-  prepare: async ({ reads, writeRows = Infinity }, request) => {
+  prepare: async ({ reads, writeRows }, request) => {
     const { query, most, caller } = request;
     return { ...request, candidates: await reads.found({ ...query, limit: Math.min(most, writeRows) + 1 }, caller) };
   },
@@ -116,7 +117,11 @@ const removeFound: Verb<
     typeof deleted === 'number' && typeof affected === 'number' ? { deleted, affected } : undefined,
 };
 
-export function createWrites(driver: Driver, reads: Reads, { served, writeRows, clock }: WriteOptions): Writes {
+export function createWrites(
+  driver: Driver,
+  reads: Reads,
+  { served, writeRows = UNLIMITED_ROWS, clock }: WriteOptions,
+): Writes {
   const { dialect } = driver;
   const tables = createTables(dialect, served);
   const unlocked = createTables({ ...dialect, locks: false, lockOwnership: undefined }, served);
