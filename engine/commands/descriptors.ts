@@ -45,7 +45,7 @@ export const describe = command(
 );
 
 function formatTypes(types: readonly RecordType[], json: boolean): string {
-  const described = types.map(describeType);
+  const described = types.map((type) => describeType(type));
   if (json) return JSON.stringify(described, null, 2);
   return described
     .map((one) => stringify(one, { lineWidth: 0, aliasDuplicateObjects: false }).trimEnd())

@@ -19,11 +19,12 @@ export const byName = <T extends { readonly name: string }>(
   describeOne: (item: T) => JsonValue,
 ): JsonObject => Object.fromEntries([...items].map((item) => [item.name, describeOne(item)]));
 
-export function describeType(type: RecordType): JsonObject {
+/** `shown`: what to show of the descriptions of the type, of its identifier, and of each field and relation. */
+export function describeType(type: RecordType, shown = (described: JsonObject): JsonObject => described): JsonObject {
   const { name, title, description, inRecord, kind, by, constraints, examples } = type.identifier;
   const made = { type: kind.type.name, by, ...constraints, ...(examples.length > 0 ? { examples } : {}) };
   const { section, columns, order } = type.presents;
-  return withoutUndefined({
+  const whole = withoutUndefined({
     type: type.name,
     title: { ...type.title },
     renamedFrom: type.renamedFrom,
@@ -31,12 +32,12 @@ export function describeType(type: RecordType): JsonObject {
     path: type.path,
     table: type.table,
     operations: [...type.operations],
-    identifier: { name, ...made, title, description, inRecord },
+    identifier: shown({ name, ...made, title, description, inRecord }),
     label: type.presents.label ?? labelAmong(type, type.defaultVariant.fields)?.name,
     order: orderOf(type),
-    fields: byName(type.fields.values(), describeField),
+    fields: byName(type.fields.values(), (field) => shown(describeField(field))),
     writeOnly: type.writeOnly?.length ? byName(type.writeOnly, describeField) : undefined,
-    relations: byName(type.relations.values(), describeRelation),
+    relations: byName(type.relations.values(), (relation) => shown(describeRelation(relation))),
     unique: groups(type, true),
     indexes: groups(type, false),
     checks: type.checks.map((check) => ({ ...ruleOf(check), message: check.message, at: check.at.name })),
@@ -48,6 +49,7 @@ export function describeType(type: RecordType): JsonObject {
     preconditions: type.preconditions,
     seed: type.seed,
   });
+  return shown(whole);
 }
 
 function orderOf({ order, identifier }: RecordType): readonly string[] {

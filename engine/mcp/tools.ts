@@ -6,7 +6,7 @@ import {
   SUPPORTED_PROTOCOL_VERSIONS,
   type Tool,
 } from '@modelcontextprotocol/server';
-import { byName, describeField, describeRelation, describeType } from '../describe/describe.ts';
+import { describeType } from '../describe/describe.ts';
 import { type Call, type CallName, type CallResult, inOptions, typeOf } from '../embed/calls.ts';
 import { isObject, type JsonObject, type JsonValue, kindOf, withoutUndefined } from '../json/json.ts';
 import type { Model } from '../model/model.ts';
@@ -316,25 +316,19 @@ const INTERNAL = /^(?:table|column|through|index|indexes|renamedFrom|seed|path|u
 
 function describeFor(model: Model, name: string): JsonObject {
   const type = typeOf(model, name);
-  const { operations, preconditions, fields, relations } = type;
-  const described = describeType(type);
+  const { operations, preconditions } = type;
   const uniques = namedUniques(type).map(({ members }) => members.map((member) => member.name));
   const needsTag = preconditions === 'required' && (operations.has('update') || operations.has('delete'));
   return {
-    ...withoutDefaults(described),
+    ...describeType(type, withoutDefaults),
     operations: [...operations],
-    identifier: withoutDefaults(described['identifier']),
-    fields: byName(fields.values(), (field) => withoutDefaults(describeField(field))),
-    relations: byName(relations.values(), (relation) => withoutDefaults(describeRelation(relation))),
     ...(uniques.length > 0 ? { unique: uniques } : {}),
     ...(needsTag ? { note: 'Updates and deletions need the etag of get_record.' } : {}),
   };
 }
 
-const withoutDefaults = (item: JsonValue = {}): JsonObject =>
-  Object.fromEntries(
-    Object.entries(item as JsonObject).filter(([key, value]) => !INTERNAL.test(key) && !isDefault(key, value)),
-  );
+const withoutDefaults = (item: JsonObject): JsonObject =>
+  Object.fromEntries(Object.entries(item).filter(([key, value]) => !INTERNAL.test(key) && !isDefault(key, value)));
 
 function isDefault(key: string, value: JsonValue): boolean {
   // Omitted defaults: identifiers are in the record, and relations are shown.
