@@ -19,7 +19,7 @@ function significant(text: string): number {
 }
 
 /** `-0.00` becomes `0.00`. */
-const unsignedZero = (text: string): string => (/^-0(\.0+)?$/.test(text) ? text.slice(1) : text);
+const unsignedZero = (value: unknown): string => String(value).replace(/^-(?=0(\.0+)?$)/, '');
 
 const shortest = (text: string): string => (text.includes('.') ? text.replace(/\.?0+$/, '') : text);
 
@@ -40,7 +40,7 @@ function limits(column: string, shape: Shape): string {
   ].join(' and ');
 }
 
-const unsigned = { ...plainColumn, encode: (value: unknown) => unsignedZero(String(value)) };
+const unsigned = { ...plainColumn, encode: unsignedZero };
 
 export const decimal: FieldType = {
   ...numeral,
@@ -92,7 +92,7 @@ export const decimal: FieldType = {
       sqlType: 'numeric',
       limits,
       json: (column) => `'"' || ${column}::text || '"'`,
-      operand: (value) => shortest(unsignedZero(String(value))),
+      operand: (value) => shortest(unsignedZero(value)),
       extracted: (document, path) => `(${document} ->> ${path})::numeric`,
       aggregates: {
         avg: averageOf,
