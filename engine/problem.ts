@@ -109,6 +109,13 @@ export async function reworded<T>(work: () => T | Promise<T>, word: (fault: Faul
   }
 }
 
+/** The error of work that fails; undefined if it does not. */
+export const failureOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+
 /** Runs all checks, and throws one Problem with all faults that have the code of the first. */
 export function throwTogether(checks: readonly (() => void)[]): void {
   const problems: Problem[] = [];

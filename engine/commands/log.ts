@@ -1,6 +1,6 @@
 /** The log of changes: `prune` deletes its old entries, `erase` takes out what it says of a record, and deletes that. */
 import { ALL_RIGHTS } from '../model/rights.ts';
-import { Problem, StartError } from '../problem.ts';
+import { failureOf, Problem, StartError } from '../problem.ts';
 import { print } from '../process.ts';
 import { defaultView, ownFields } from '../query/paths.ts';
 import { createFeed } from '../storage/log/feed.ts';
@@ -30,12 +30,7 @@ export const erase = command(ERASE, {}, ['TYPE', 'ID'], async (_, [name, text], 
     const writes = createWrites(driver, createReads(driver), { served: () => model });
     const view = ownFields(defaultView(type, type.defaultVariant, ALL_RIGHTS));
     const deletion = { type, view, identifier, author: null };
-    const missing = await writes
-      .delete(deletion, () => ({ status: 204 }))
-      .then(
-        () => undefined,
-        (error: unknown) => error,
-      );
+    const missing = await failureOf(writes.delete(deletion, () => ({ status: 204 })));
     if (missing && !(missing instanceof Problem && missing.code === 'record-not-found')) throw missing;
     const hasLog = (await driver.existing()).includes(LOG_TABLE);
     const erased = hasLog ? await driver.write((writer) => eraseEntries(writer, model, type, identifier)) : 0;

@@ -6,7 +6,7 @@ import { type Client, type ClientBase, Connection, type PoolClient, Query } from
 import { type Caller, CallerGone, onGone } from '../../edge/caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { memoized } from '../../memo.ts';
-import { tooSlow } from '../../problem.ts';
+import { failureOf, tooSlow } from '../../problem.ts';
 import { type BoundStatement, type OnRow, Overtaken, type Row, type Statement, type Values } from '../driver.ts';
 import { lateStatement, outcomeUnknown } from '../unavailable.ts';
 import { numbered, postgresDialect } from './dialect.ts';
@@ -143,13 +143,11 @@ export class PostgresConnection {
   async commit(revision?: SqlValue): Promise<void> {
     this.#isOver = true;
     this.#stop();
-    const asked = revision === undefined ? undefined : this.#ask(UNCHANGED, [revision], true);
-    const unchanged = asked?.then(
-      () => undefined,
-      (error: unknown) => (isDividedByZero(error) ? new Overtaken() : error),
-    );
+    const asking = revision === undefined ? undefined : failureOf(this.#ask(UNCHANGED, [revision], true));
     // After a failed statement, COMMIT succeeds with the tag ROLLBACK.
-    if ((await this.#ask({ sql: 'commit' }, [], false)).tag !== 'COMMIT') throw (await unchanged) ?? abortedBefore();
+    if ((await this.#ask({ sql: 'commit' }, [], false)).tag === 'COMMIT') return;
+    const error = await asking;
+    throw isDividedByZero(error) ? new Overtaken() : (error ?? abortedBefore());
   }
 
   async rollback(): Promise<void> {

@@ -3,7 +3,7 @@ import { NO_CLIENT } from '../../edge/caller.ts';
 import type { Identifier } from '../../model/identifier.ts';
 import { type Model, namesByValues, relationsIn, type UniqueMembers } from '../../model/model.ts';
 import { ALL_RIGHTS, entryOf, namesRecords } from '../../model/rights.ts';
-import { faultyRequest, Problem, reworded, throwTogether } from '../../problem.ts';
+import { failureOf, faultyRequest, Problem, reworded, throwTogether } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { type Clock, createStamp } from '../columns.ts';
 import { type Driver, Overtaken, type Writer } from '../driver.ts';
@@ -247,17 +247,13 @@ async function writeRecords(transaction: Transaction, asked: RecordsRequest): Pr
     const bodies = await reads.records(writer, view, tagged, caller);
     throwTogether(bodies.map((body, index) => () => expected[index]?.precondition(body)));
   };
-  const unmet = await met().then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-  // What a role may not do comes first, and some of it only the end of the write can tell.
-  if (unmet !== undefined && allowed.expected.length === 0) throw unmet;
+  const write = async () => carriedOut(transaction, request, session, await planWrite(session, allowed, roots));
+  const unmet = await failureOf(met());
   if (unmet === undefined && expected.length > 0 && view && !isLocked) throw new Overtaken();
-  const plan = await planWrite(session, allowed, roots).catch((error: unknown) => {
-    throw unmet ?? error;
-  });
-  return carriedOut(transaction, request, session, plan, unmet);
+  if (unmet === undefined) return write();
+  // What a role may not do comes first, and some of it only the end of the write can tell.
+  const failure = allowed.expected.length > 0 ? await failureOf(write()) : undefined;
+  throw failure instanceof Problem && failure.code === 'forbidden' ? failure : unmet;
 }
 
 /** Brings back a deleted record. Whoever may not read it is told that there was none. */
@@ -286,22 +282,18 @@ async function restoreRecord(
   return written;
 }
 
-/** Applies the plan of a write, and reads the records back. `unmet`: what to throw at the end, unless the role may not do this. */
+/** Applies the plan of a write, and reads the records back. */
 async function carriedOut(
   { writer, reads, tables, isSearched, driver }: Transaction,
   request: Pick<RecordsRequest, 'type' | 'view' | 'caller' | 'unread' | 'dryRun' | 'rights'>,
   session: WriteSession,
   plan: WritePlan,
-  unmet?: unknown,
 ): Promise<stored.WrittenRecords> {
   const { type, view, caller, unread = !view, dryRun, rights = ALL_RIGHTS } = request;
   const readable = entryOf(rights, type.name, 'read')?.where;
   if (dryRun && !rights.checked) return dryRunOf(session, plan, unread ? undefined : view, reads, driver.dialect);
   if (isSearched && tables.checkNow) await writer.run(tables.checkNow, []);
-  const created = await apply(session, plan).catch((error: unknown) => {
-    throw unmet === undefined || (error instanceof Problem && error.code === 'forbidden') ? error : unmet;
-  });
-  if (unmet !== undefined) throw unmet;
+  const created = await apply(session, plan);
   const identifiers = plan.roots.map((row) => numberOf(row, created));
   const seen = rights.tables && view ? await reads.meeting(writer, rights, type, readable, identifiers) : undefined;
   const shown = seen ? identifiers.filter((identifier) => seen.has(identifier)) : identifiers;
