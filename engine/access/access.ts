@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import { findDescriptors } from '../descriptor/load.ts';
 import { followSettled } from '../files.ts';
 import type { Granted } from '../model/rights.ts';
-import { Problem, reasonOf, StartError } from '../problem.ts';
+import { faultyRequest, Problem, reasonOf, StartError } from '../problem.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Claims } from './conditions.ts';
 import { type Grant, grantOf, type Grants, grantsByHash, isOfRole, parseGrants } from './tokens.ts';
@@ -200,7 +200,6 @@ export const invalidToken = (message = 'The token is unknown or was revoked'): P
   unauthorized(message, 'Bearer error="invalid_token"');
 
 const unauthorized = (message: string, challenge: string): Problem =>
-  new Problem('unauthorized', message, {
-    errors: [{ header: 'Authorization', code: 'unauthorized', message }],
+  faultyRequest('unauthorized', [{ header: 'Authorization', code: 'unauthorized', message }], {
     headers: { 'WWW-Authenticate': challenge },
   });

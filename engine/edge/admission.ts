@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 import { shortened } from '../names.ts';
-import { Problem } from '../problem.ts';
+import { faultyRequest, Problem } from '../problem.ts';
 import { workerNumber } from '../process.ts';
 
 // Hosts and sites. Without tokens, a page of another site could read and write like a local user.
@@ -69,7 +69,7 @@ function isOwn(origin: string, { headers: { host = '' } }: IncomingMessage, publ
 function otherSite(header: string, from?: string): Problem {
   const site = from === undefined ? 'another site' : `"${shortened(from)}"`;
   const message = `Pages of ${site} may not use this service; the setting CORS_ORIGINS can allow their origin`;
-  return new Problem('origin-not-allowed', message, { errors: [{ header, code: 'origin-not-allowed', message }] });
+  return faultyRequest('origin-not-allowed', [{ header, code: 'origin-not-allowed', message }]);
 }
 
 export type AddressOf = (request: IncomingMessage) => string;

@@ -156,7 +156,7 @@ export class BudgetCaller implements Caller {
 }
 
 const inHeader = (problem: ProblemCode, header: string, code: string, message: string, headers: HeaderMap = {}) =>
-  new Problem(problem, message, { errors: [{ header, code, message }], headers });
+  faultyRequest(problem, [{ header, code, message }], { headers });
 
 /** The offered media type that the client prefers. */
 export function acceptedType(accept: string | undefined, offered: readonly string[]): string {

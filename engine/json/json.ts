@@ -1,5 +1,5 @@
 /** JSON values, and pointers to them. */
-import { Problem } from '../problem.ts';
+import { faultyRequest, type Problem } from '../problem.ts';
 
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
 export interface JsonObject {
@@ -45,7 +45,7 @@ export function parsedJson(text: string): JsonValue | undefined {
 }
 
 export const invalidJson = (message: string, at = ''): Problem =>
-  new Problem('invalid-json', message, { errors: [{ pointer: at, code: 'invalid-json', message }] });
+  faultyRequest('invalid-json', [{ pointer: at, code: 'invalid-json', message }]);
 
 export function textFault(text: string, what: string): [code: string, message: string] | undefined {
   if (text.includes('\0')) return ['nul-character', `${what} contains U+0000, which cannot be stored`];

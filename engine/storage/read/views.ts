@@ -13,7 +13,7 @@ import {
   wholeOf,
 } from '../../model/model.ts';
 import type { Rights } from '../../model/rights.ts';
-import { Problem } from '../../problem.ts';
+import { faultyRequest, type Problem } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { columnType } from '../columns.ts';
 import { type Dialect, jsonObject, jsonOptional, type RecordStatement } from '../dialect.ts';
@@ -199,7 +199,7 @@ export function tooMany(view: View, path: string, what: string): Problem {
     `"${path}" leads to ${what}: leave it out with include=, or show less of it with fields=; ` +
     `a descriptor keeps it out of answers that do not ask for it with shown: false`;
   const source = view.chosenBy === undefined ? { relation: path } : { parameter: view.chosenBy };
-  return new Problem('too-many-related', message, { errors: [{ ...source, code: 'too-many-related', message }] });
+  return faultyRequest('too-many-related', [{ ...source, code: 'too-many-related', message }]);
 }
 
 const pathsOf = (

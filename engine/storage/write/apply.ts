@@ -187,7 +187,7 @@ async function removeRows(session: Deleting, deletions: readonly RowChange[]): P
         const known = `${type.name} ${identifiers.slice(0, MAX_LISTED).join(', ')}`;
         throw new Problem('restrict-conflict', `Records of newer descriptors, or rows of others, refer to ${known}`);
       }
-      throw new Problem('too-many-rows', TOO_DEEP, { errors: [{ pointer, code: 'too-many-rows', message: TOO_DEEP }] });
+      throw faultyRequest('too-many-rows', [{ pointer, code: 'too-many-rows', message: TOO_DEEP }]);
     }
 }
 
@@ -289,5 +289,5 @@ export async function located(
   const member = column?.field ?? (relation && canFollow(rights, relation) ? relation : undefined);
   if (!member) return refused;
   const pointer = `${change.at}/${escapeStep(member.name)}`;
-  return new Problem(code, message, { cause, errors: [{ pointer, code: 'refused', message }] });
+  return faultyRequest(code, [{ pointer, code: 'refused', message }], { cause });
 }

@@ -2,7 +2,7 @@
 import type { Identifier } from '../../model/identifier.ts';
 import type { JoinTable, RecordType, Reference } from '../../model/model.ts';
 import { can, namesRecords, relationsFor, type Rights } from '../../model/rights.ts';
-import { type Fault, faultyRequest, MAX_ERRORS, Problem } from '../../problem.ts';
+import { type Fault, faultyRequest, MAX_ERRORS, type Problem } from '../../problem.ts';
 import { recordNames } from './conflicts.ts';
 import { added, isIn, type RecordSet, seenAmong, storedValue, type WriteSession } from './session.ts';
 import { MAX_LISTED } from './tables.ts';
@@ -212,7 +212,7 @@ export function tooManyRows(
   const message =
     `${what} would delete, unlink or change more than ${most} rows in one step: do it in several, ` +
     `or let an operator remove a large tree with "records delete TYPE ID --chunked"`;
-  return new Problem('too-many-rows', message, { errors: [{ ...source, code: 'too-many-rows', message }] });
+  return faultyRequest('too-many-rows', [{ ...source, code: 'too-many-rows', message }]);
 }
 
 export const TOO_DEEP =

@@ -2,7 +2,7 @@
 import { MAX_IN_VALUES } from '../../field-types/field-type.ts';
 import type { Identifier } from '../../model/identifier.ts';
 import { wholeBody, wholeOf } from '../../model/model.ts';
-import { Problem } from '../../problem.ts';
+import { faultyRequest, type Problem } from '../../problem.ts';
 import { Overtaken } from '../driver.ts';
 import type { DeletedRecords, DeleteFoundRequest, RecordDeletion, Written } from '../store.ts';
 import { allow } from './allowed.ts';
@@ -66,7 +66,5 @@ function tooManyAffected(most: number): Problem {
   const message =
     `The request would delete or unlink more records than the ${most} that max-affected allows; nothing was deleted. ` +
     'Use narrower filters or a higher max-affected; where it is high enough, dryRun=true says which records it would be';
-  return new Problem('too-many-affected', message, {
-    errors: [{ header: 'Prefer', code: 'too-many-affected', message }],
-  });
+  return faultyRequest('too-many-affected', [{ header: 'Prefer', code: 'too-many-affected', message }]);
 }

@@ -1,5 +1,5 @@
 /** Stores idempotency keys in the transaction of the write, without bodies. */
-import { Problem } from '../../problem.ts';
+import { faultyRequest, type Problem } from '../../problem.ts';
 import type { Identifier } from '../../model/identifier.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Writer } from '../driver.ts';
@@ -43,7 +43,5 @@ export async function forgetKeys({ dialect, write }: Pick<Driver, 'dialect' | 'w
 
 function reused(): Problem {
   const message = 'This idempotency key was sent with another request before; a new request needs a key of its own';
-  return new Problem('idempotency-conflict', message, {
-    errors: [{ header: 'Idempotency-Key', code: 'idempotency-conflict', message }],
-  });
+  return faultyRequest('idempotency-conflict', [{ header: 'Idempotency-Key', code: 'idempotency-conflict', message }]);
 }
