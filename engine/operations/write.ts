@@ -112,7 +112,7 @@ async function writeItems(
   const unread = body.isArray && minimal;
   const request = { type, items, raw: body.raw, faults, ...query, ...how, unread, author, rights, caller };
   const answer = (written: WrittenRecords): WriteResult => recordsResult(context, args, written, verb === 'create');
-  return done(context, args, request, store[verb], answer);
+  return done(context, args, request, store.write, answer);
 }
 
 /** Creates one record or several, with nested records. */
@@ -226,7 +226,7 @@ export const upsert: WriteOperation<UpsertQuery> = async (context, args) => {
   if (keyFaults.length > 0 && !isArray && !isHidden && faults.length === 0) {
     const faultsOfCreate = faultsIn(context, () => keyFaults, unknown);
     const creation = { ...shared, items: unknown, faults: faultsOfCreate, mergePatch: false };
-    return done(context, args, creation, store.create, (written) => recordsResult(context, args, written, true));
+    return done(context, args, creation, store.write, (written) => recordsResult(context, args, written, true));
   }
   if (keyFaults.length > 0) throw faultyRequest('invalid-body', keyFaults);
   const tags = isArray ? records.flatMap(conditions.wrongTag) : [];

@@ -57,12 +57,9 @@ export interface WriteRequest extends Write {
   readonly mergePatch: boolean;
   readonly view: View;
   readonly unread?: boolean;
-}
-
-export type CreateRequest = WriteRequest & {
   /** Throws a Problem if a new record cannot meet the client's precondition. Called if the body has no fault. */
   readonly precondition?: (() => void) | undefined;
-};
+}
 
 export type EffectKind = 'created' | 'changed' | 'linked' | 'unlinked' | 'deleted';
 
@@ -103,7 +100,7 @@ export interface UpsertItem extends Pick<BodyRecord, 'body' | 'pointer'> {
   readonly absent: () => void;
 }
 
-export interface UpsertRequest extends Omit<WriteRequest, 'items' | 'faults' | 'mergePatch'> {
+export interface UpsertRequest extends Omit<WriteRequest, 'items' | 'faults' | 'mergePatch' | 'precondition'> {
   readonly items: readonly UpsertItem[];
   readonly unique: UniqueMembers;
   /** Validates the bodies once existing records have their identifiers. Throws if no further check needs the database. */
@@ -175,8 +172,8 @@ export interface LogPage {
 
 /** Each call sees one snapshot; each write is one transaction. Calls throw a Problem, or CallerGone if the caller has left. */
 export interface Store {
-  readonly create: WriteVerb<CreateRequest, WrittenRecords>;
-  readonly update: WriteVerb<WriteRequest, WrittenRecords>;
+  /** Creates the records without identifiers, and changes the others. */
+  readonly write: WriteVerb<WriteRequest, WrittenRecords>;
   readonly upsert: WriteVerb<UpsertRequest, Upserted>;
   readonly delete: WriteVerb<RecordDeletion, Written>;
   readonly restore: WriteVerb<RecordRestoration, WrittenRecords>;

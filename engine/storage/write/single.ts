@@ -10,7 +10,7 @@ import type { View } from '../../query/list-query.ts';
 import { stampValues, withFolded } from '../columns.ts';
 import type { BoundStatement, Driver, Row } from '../driver.ts';
 import { UNCHARGED_CHARS } from '../read/reads.ts';
-import type { CreateRequest, RecordDeletion, WriteRequest, Written, WrittenRecords } from '../store.ts';
+import type { RecordDeletion, WriteItem, WriteRequest, Written, WrittenRecords } from '../store.ts';
 import { ALL_ALLOWED } from './allowed.ts';
 import { attributionOf, isRecorded, isViolation } from './apply.ts';
 import { trustLinks } from './locks.ts';
@@ -26,14 +26,22 @@ async function send({ driver }: WriteContext, ...asked: Parameters<NonNullable<D
   });
 }
 
-export async function createSingle(
+export async function writeSingle(
   context: WriteContext,
-  request: Stamped<CreateRequest>,
+  request: Stamped<WriteRequest>,
 ): Promise<WrittenRecords | undefined> {
-  const { type, items, faults = [], view, caller, rights } = request;
-  if (rights?.checked) return undefined;
-  const [item] = items;
-  if (faults.length > 0 || !item || items.length > 1) return undefined;
+  const { items, faults = [], rights } = request;
+  const [item, ...others] = items;
+  if (!item || others.length > 0 || faults.length > 0 || rights?.checked) return undefined;
+  return (item.identifier === undefined ? createSingle : updateSingle)(context, request, item);
+}
+
+async function createSingle(
+  context: WriteContext,
+  request: Stamped<WriteRequest>,
+  item: WriteItem,
+): Promise<WrittenRecords | undefined> {
+  const { type, view, caller } = request;
   // The sequence must move past an identifier that the body gives.
   const isCounted = identifierIn(item.body, type) !== undefined && type.identifier.kind.isCounted;
   if (isCounted || isDeep(view)) return undefined;
@@ -70,16 +78,13 @@ export async function createSingle(
 const answered = (row: Row | undefined): WrittenRecords | undefined =>
   row && { records: [{ identifier: row[0] as Identifier, body: String(row[1]) }] };
 
-export async function updateSingle(
+async function updateSingle(
   context: WriteContext,
   request: Stamped<WriteRequest>,
+  { identifier = 0, body, precondition }: WriteItem,
 ): Promise<WrittenRecords | undefined> {
-  const { type, view, items, stamp, rights } = request;
-  if (rights?.checked) return undefined;
-  const [item] = items;
-  if (item?.identifier === undefined || items.length > 1) return undefined;
-  if (view.relations.length > 0 || item.precondition) return undefined;
-  const { identifier, body } = item;
+  const { type, view, stamp } = request;
+  if (view.relations.length > 0 || precondition) return undefined;
   const {
     tables,
     driver: { dialect },
@@ -161,12 +166,11 @@ const isDeep = ({ relations }: View): boolean => relations.some(({ view }) => vi
 
 /** Columns to set, with values; undefined if stored values are needed, as for checks. */
 function changesIn(
-  { type, raw, faults = [], mergePatch }: WriteRequest,
+  { type, raw, mergePatch }: WriteRequest,
   body: JsonObject,
   table: WriteTable,
   dialect: DialectName,
 ): readonly (readonly [column: string, value: SqlValue])[] | undefined {
-  if (faults.length > 0) return undefined;
   if (type.checks.some(({ fields }) => fields.some(({ name: key }) => Object.hasOwn(body, key)))) return undefined;
   const changes: (readonly [column: string, value: SqlValue])[] = [];
   let keys = type.identifier.inRecord && Object.hasOwn(body, type.identifier.name) ? 1 : 0;

@@ -29,15 +29,12 @@ import {
   type WriteContext,
   type WriteSession,
 } from './session.ts';
-import { createSingle, deleteSingle, updateSingle } from './single.ts';
+import { deleteSingle, writeSingle } from './single.ts';
 import { createTables, rowOf } from './tables.ts';
 import { findItems } from './upsert.ts';
 
-export type Writes = Pick<
-  stored.Store,
-  'create' | 'update' | 'upsert' | 'delete' | 'restore' | 'deleteFound' | 'forgetKeys'
-> & {
-  insert(writer: Writer, records: Pick<stored.CreateRequest, 'type' | 'items'>): Promise<void>;
+export type Writes = Pick<stored.Store, 'write' | 'upsert' | 'delete' | 'restore' | 'deleteFound' | 'forgetKeys'> & {
+  insert(writer: Writer, records: Pick<stored.WriteRequest, 'type' | 'items'>): Promise<void>;
 };
 
 export interface WriteOptions {
@@ -71,16 +68,10 @@ const ofRecords = {
   view: ({ view, unread }: Pick<stored.WriteRequest, 'view' | 'unread'>) => (unread ? undefined : view),
 };
 
-const create: Verb<stored.CreateRequest, stored.WrittenRecords> = {
+const write: Verb<stored.WriteRequest, stored.WrittenRecords> = {
   ...ofRecords,
   run: writeRecords,
-  single: createSingle,
-};
-
-const update: Verb<stored.WriteRequest, stored.WrittenRecords> = {
-  ...ofRecords,
-  run: writeRecords,
-  single: updateSingle,
+  single: writeSingle,
   row: ({ type, items: [item, ...others] }) =>
     item?.identifier === undefined || others.length > 0 ? undefined : rowOf(type, item.identifier),
 };
@@ -162,8 +153,7 @@ export function createWrites(
     };
 
   return {
-    create: performing(create),
-    update: performing(update),
+    write: performing(write),
     upsert: performing(upsert),
     delete: performing(remove),
     restore: performing(restore),
@@ -203,10 +193,10 @@ async function transact<T>(
 }
 
 /** For a role, whose conditions only the written tables can tell: a dry run writes, and the transaction is undone. */
-async function undone<T>(write: (end: (result: T) => never) => Promise<T>): Promise<T> {
+async function undone<T>(work: (end: (result: T) => never) => Promise<T>): Promise<T> {
   const results: T[] = [];
   const end = new Error('A dry run is undone');
-  return write((result) => {
+  return work((result) => {
     results.push(result);
     throw end;
   }).catch((error: unknown) => {
@@ -215,7 +205,7 @@ async function undone<T>(write: (end: (result: T) => never) => Promise<T>): Prom
   });
 }
 
-interface RecordsRequest extends Stamped<Omit<stored.CreateRequest, 'view' | 'author'>> {
+interface RecordsRequest extends Stamped<Omit<stored.WriteRequest, 'view' | 'author'>> {
   readonly view?: View;
   /** Called once the records are locked. */
   readonly locked?: () => Promise<void>;
@@ -247,12 +237,12 @@ async function writeRecords(transaction: Transaction, asked: RecordsRequest): Pr
     const bodies = await reads.records(writer, view, tagged, caller);
     throwTogether(bodies.map((body, index) => () => expected[index]?.precondition(body)));
   };
-  const write = async () => carriedOut(transaction, request, session, await planWrite(session, allowed, roots));
+  const carryOut = async () => carriedOut(transaction, request, session, await planWrite(session, allowed, roots));
   const unmet = await failureOf(met());
   if (unmet === undefined && expected.length > 0 && view && !isLocked) throw new Overtaken();
-  if (unmet === undefined) return write();
+  if (unmet === undefined) return carryOut();
   // What a role may not do comes first, and some of it only the end of the write can tell.
-  const failure = allowed.expected.length > 0 ? await failureOf(write()) : undefined;
+  const failure = allowed.expected.length > 0 ? await failureOf(carryOut()) : undefined;
   throw failure instanceof Problem && failure.code === 'forbidden' ? failure : unmet;
 }
 
