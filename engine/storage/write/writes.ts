@@ -231,14 +231,17 @@ async function writeRecords(transaction: Transaction, asked: RecordsRequest): Pr
   await request.locked?.();
   const roots = await resolveBody(session, type);
   const allowed = await allowBody(session);
-  const met = async (): Promise<void> => {
+  let unmet: unknown;
+  try {
     request.precondition?.();
-    if (!view || expected.length === 0) return;
-    const bodies = await reads.records(writer, view, tagged, caller);
-    throwTogether(bodies.map((body, index) => () => expected[index]?.precondition(body)));
-  };
+    if (view && expected.length > 0) {
+      const bodies = await reads.records(writer, view, tagged, caller);
+      throwTogether(bodies.map((body, index) => () => expected[index]?.precondition(body)));
+    }
+  } catch (error) {
+    unmet = error;
+  }
   const carryOut = async () => carriedOut(transaction, request, session, await planWrite(session, allowed, roots));
-  const unmet = await failureOf(met());
   if (unmet === undefined && expected.length > 0 && view && !isLocked) throw new Overtaken();
   if (unmet === undefined) return carryOut();
   // What a role may not do comes first, and some of it only the end of the write can tell.
