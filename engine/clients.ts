@@ -14,6 +14,7 @@ import { createQueryResolver } from './query/resolve.ts';
 import type { Settings } from './settings/settings.ts';
 import { Problem } from './problem.ts';
 import { unavailable } from './storage/unavailable.ts';
+import { validatorsOf } from './validation/compile.ts';
 
 export interface Client {
   readonly rights: Rights;
@@ -35,13 +36,12 @@ export interface Clients {
   readonly unrestricted: Client;
 }
 
-/** Settings, storage and validators that all services share. */
+/** Settings and storage that all services share. */
 interface ServiceParts extends Pick<Service, 'store'> {
   readonly access: Access | undefined;
   readonly roles: Roles;
   readonly onMissing: OnMissing;
   readonly changes: Changes;
-  readonly validatorsFor: (model: Model) => (type: RecordType) => Service['validators'];
   readonly settings: Omit<Settings, 'host' | 'port' | 'workers' | 'shutdownTimeout'>;
 }
 
@@ -74,8 +74,7 @@ export function createClients(served: { readonly model: Model }, parts: ServiceP
 }
 
 function clientsOfModel(model: Model, parts: ServiceParts, isServed: (model: Model) => boolean): Clients {
-  const { access, validatorsFor, settings, store, roles, onMissing, changes } = parts;
-  const validatorsOf = validatorsFor(model);
+  const { access, settings, store, roles, onMissing, changes } = parts;
   const models = createCache<Model>(MOST_KEPT);
   const queriesOf = createQueryResolver(settings);
   const types = new Map([...model.types.values()].map((type) => [type.path, type]));
@@ -103,7 +102,7 @@ function clientsOfModel(model: Model, parts: ServiceParts, isServed: (model: Mod
       idempotencyHours: settings.idempotencyHours,
       queries: queriesOf(seenAs(type), rights),
       seen: seenAs(type),
-      validators: validatorsOf(type),
+      validators: validatorsOf(model)(type),
     }));
     const about = (): string => {
       const history = [...seen().types.values()].flatMap((type) => (type.history ? type.name : []));

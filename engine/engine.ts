@@ -28,7 +28,6 @@ import { openStorage } from './storage/open.ts';
 import type { Clock } from './storage/columns.ts';
 import type { Feed } from './storage/log/feed.ts';
 import type { ModelNumbers } from './storage/store.ts';
-import { createValidators } from './validation/compile.ts';
 
 export interface Engine {
   readonly handler: Handler;
@@ -61,29 +60,29 @@ export type EngineSettings = Omit<Settings, 'host' | 'port' | 'workers' | 'shutd
 
 export async function startEngine(settings: EngineSettings): Promise<Engine> {
   const { schemaDirectory, accessDirectory } = settings;
-  const { schema, diagnostics } = checkSchema(schemaDirectory);
-  if (schema === undefined) throw new StartError(formatDiagnostics(diagnostics));
+  const { model, diagnostics } = checkSchema(schemaDirectory);
+  if (model === undefined) throw new StartError(formatDiagnostics(diagnostics));
   const log = createLog(settings);
   const budget = new Budget(settings.memoryLimit);
   // Loads the library on demand: a start saves 30 ms.
   const metrics = settings.metrics ? (await import('./metrics.ts')).createMetrics() : undefined;
-  const { roles, issuers, diagnostics: faults } = checkRoles(accessDirectory, schema.model, schema.validatorsOf);
+  const { roles, issuers, diagnostics: faults } = checkRoles(accessDirectory, model);
   if (roles === undefined) throw new StartError(formatDiagnostics(faults));
   const names = new Set(roles.keys());
   const verifying = issuers.length > 0 ? await openIssuers(issuers, accessDirectory, log) : undefined;
-  const access = isGuarded(settings) ? openAccess(settings, names, verifying, reportsTo(log, schema.model)) : undefined;
+  const access = isGuarded(settings) ? openAccess(settings, names, verifying, reportsTo(log, model)) : undefined;
   const addressOf = createAddressOf(settings.trustedProxies);
   const nameOf = (request: IncomingMessage): string | undefined => access?.nameOf(request);
   const { onStatement, watch } = createObservers(settings, { log, metrics, addressOf, nameOf });
-  const served = { model: schema.model };
+  const served = { model };
   const observers: DatabaseObserver = {
     onStatement,
     log,
-    onServed: (model) => void (served.model = model),
+    onServed: (now) => void (served.model = now),
     onUnusable: schemaReporter(log),
     onWait: metrics?.wait,
   };
-  const opening = openStorage(schema.model, settings.databaseUrl, settings, observers);
+  const opening = openStorage(model, settings.databaseUrl, settings, observers);
   const { store, feed, prepared } = await opening.catch((error: unknown) => {
     access?.close();
     throw error;
@@ -96,14 +95,12 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
   };
   const forgetting = setInterval(forget, MINUTE).unref();
   const readContent = contentReader(settings, budget);
-  const validatorsFor = (model: Model) => (model === schema.model ? schema.validatorsOf : createValidators(model));
   const changes = createChanges(feed);
   const clients = createClients(served, {
     access,
     changes,
     roles,
     onMissing: (claim, at) => log.warn({ claim, at }, 'a claim that this rule needs is missing or has no such value'),
-    validatorsFor,
     settings,
     store,
   });

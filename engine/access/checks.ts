@@ -6,7 +6,7 @@ import { isObject, type JsonValue } from '../json/json.ts';
 import { type Model, ownedTypes, ownersOf, type RecordType } from '../model/model.ts';
 import { type Action, ACTIONS } from '../model/rights.ts';
 import { didYouMean } from '../names.ts';
-import type { TypeValidators } from '../validation/compile.ts';
+import { validatorsOf } from '../validation/compile.ts';
 import { claimOf, conditionFaults, isNow } from './conditions.ts';
 import { loadIssuers } from './issuers.ts';
 import { diagnosed, loadRoles, placeOf, type Role, type RoleFile, SECTIONS, type Words } from './roles.ts';
@@ -14,12 +14,11 @@ import { createBinder, membersOf, ruleOf, wholeOfData } from './rules.ts';
 
 interface Checked extends ReturnType<typeof loadRoles> {
   readonly model: Model;
-  readonly validatorsOf: (type: RecordType) => TypeValidators;
 }
 
 /** The roles and issuers of a folder, or every fault of its files. */
-export function checkRoles(directory: string, model: Model, validatorsOf: Checked['validatorsOf']) {
-  const checked: Checked = { ...loadRoles(directory, model), model, validatorsOf };
+export function checkRoles(directory: string, model: Model) {
+  const checked: Checked = { ...loadRoles(directory, model), model };
   const { roles, diagnostics } = checked;
   const own = [...roles.values()].flatMap((role) => {
     const found = [...fileFaults(role.file, checked), ...includeFaults(role.file, checked)];
@@ -100,7 +99,7 @@ function setFault(type: RecordType, name: string, value: JsonValue, checked: Che
   if (isClaim || isNow(value)) return undefined;
   const given = relation && !isObject(value) && value !== null ? { [relation.target.identifier.name]: value } : value;
   const variant = { name: '', fields: [...type.fields.values()] };
-  const validate = checked.validatorsOf(type).update(variant);
+  const validate = validatorsOf(checked.model)(type).update(variant);
   return validate([{ body: { [name]: given }, identifier: undefined, pointer: '' }])[0]?.message;
 }
 

@@ -118,11 +118,10 @@ export function readAccess({ schemaDirectory, accessDirectory }: Settings): {
   readonly roles: Roles;
   readonly model: Model;
 } {
-  const { schema, diagnostics } = checkSchema(schemaDirectory);
-  if (schema === undefined) throw new StartError(formatDiagnostics(diagnostics));
-  const checked = checkRoles(accessDirectory, schema.model, schema.validatorsOf);
-  if (checked.roles === undefined) throw new StartError(formatDiagnostics(checked.diagnostics));
-  return { roles: checked.roles, model: schema.model };
+  const model = readModel(schemaDirectory);
+  const { roles, diagnostics } = checkRoles(accessDirectory, model);
+  if (roles === undefined) throw new StartError(formatDiagnostics(diagnostics));
+  return { roles, model };
 }
 
 export function roleNamed(roles: Roles, name: string): Role {
@@ -132,9 +131,9 @@ export function roleNamed(roles: Roles, name: string): Role {
 }
 
 export function readModel(directory: string): Model {
-  const { schema, diagnostics } = checkSchema(directory);
-  if (schema === undefined) throw new StartError(formatDiagnostics(diagnostics));
-  return schema.model;
+  const { model, diagnostics } = checkSchema(directory);
+  if (model === undefined) throw new StartError(formatDiagnostics(diagnostics));
+  return model;
 }
 
 export function printWarnings({ warnings }: { readonly warnings: readonly Diagnostic[] }): void {

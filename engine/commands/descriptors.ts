@@ -17,16 +17,16 @@ export const check = command(
   [],
   async ({ json = false }, _, { schemaDirectory, accessDirectory }) => {
     const checked = checkSchema(schemaDirectory);
-    const { schema } = checked;
-    const ofAccess = schema && checkRoles(accessDirectory, schema.model, schema.validatorsOf).diagnostics;
+    const { model } = checked;
+    const ofAccess = model && checkRoles(accessDirectory, model).diagnostics;
     const diagnostics = [...checked.diagnostics, ...(ofAccess ?? [])];
     if (json) print(JSON.stringify(diagnostics, null, 2));
     else if (diagnostics.length > 0) print(formatDiagnostics(diagnostics));
     else {
-      const types = schema?.model.types.size ?? 0;
+      const types = model?.types.size ?? 0;
       print(`${types} record type${types === 1 ? '' : 's'} in ${schemaDirectory}, no faults`);
     }
-    return schema && !diagnostics.some(({ severity }) => severity === 'error') ? 0 : 1;
+    return model && !diagnostics.some(({ severity }) => severity === 'error') ? 0 : 1;
   },
 );
 

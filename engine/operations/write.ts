@@ -215,7 +215,7 @@ export const upsert: WriteOperation<UpsertQuery> = async (context, args) => {
   const { records, raw, isArray, faults } = args.body;
   const mode = type.preconditions;
   if (isArray) conditions.refusePreconditions(preconditions, mode, OWN_TAGS);
-  const validate = validators.upsert(wholeOfVariant(type, query.view));
+  const validate = validators.create(wholeOfVariant(type, query.view));
   const unknown = records.map((record) => ({ ...record, identifier: undefined }));
   const { faults: all, isHidden } = validated(context, validate, unknown, faults);
   const { set = {} } = entryOf(rights, type.name, 'create') ?? {};

@@ -28,24 +28,19 @@ import {
 import { resolveModel } from '../model/resolve.ts';
 import type { Fault } from '../problem.ts';
 import { unmetBy } from '../query/operators.ts';
-import { byRecord, createValidators, type TypeValidators } from './compile.ts';
+import { byRecord, validatorsOf } from './compile.ts';
 
 /** Returns the Model, or every fault. */
 export function checkSchema(directory: string) {
   const { files, diagnostics } = loadDescriptors(directory);
   const model = resolveModel(files.map(({ descriptor }) => descriptor));
-  const validatorsOf = createValidators(model);
   // Faulty relations make the order unknown.
   const order = diagnostics.some(isError) ? [] : referredFirst(model.types.values());
-  const later = [
-    ...checkIndexNames(files, model),
-    ...checkDefaults(files, model),
-    ...checkSeeds(files, model, validatorsOf, order),
-  ];
+  const later = [...checkIndexNames(files, model), ...checkDefaults(files, model), ...checkSeeds(files, model, order)];
   // The first fault of a location is more specific.
   const reported = new Set(diagnostics.filter(isError).map(locationOf));
   const all = [...diagnostics, ...later.filter((one) => !reported.has(locationOf(one)))];
-  return { schema: all.some(isError) ? undefined : { model, validatorsOf }, diagnostics: all };
+  return { model: all.some(isError) ? undefined : model, diagnostics: all };
 }
 
 const locationOf = ({ file, line, column }: Diagnostic): string => `${file}:${line}:${column}`;
@@ -86,14 +81,13 @@ interface SeedNode {
 function checkSeeds(
   files: readonly DescriptorFile[],
   model: Model,
-  validatorsOf: (type: RecordType) => TypeValidators,
   order: readonly RecordType[],
 ): readonly Diagnostic[] {
   const seeds = files.flatMap((file) => {
     const type = model.types.get(file.descriptor.type);
     if (!type || type.seed.length === 0) return [];
     const records = newItems(type.seed);
-    const invalid = validatorsOf(type).create(type.defaultVariant)(records);
+    const invalid = validatorsOf(model)(type).create(type.defaultVariant)(records);
     const invalidIn = byRecord(records, invalid);
     const valid = records.filter(({ pointer }) => invalidIn(pointer).length === 0);
     return [{ file, type, records, invalid, nodes: nodesIn(file, type, valid) }];

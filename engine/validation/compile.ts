@@ -20,10 +20,11 @@ import {
 /** All faults of the records, in document order. `known`: earlier faults, which precede others at the same location. */
 export type Validator = (records: readonly BodyRecord[], known?: readonly Fault[]) => readonly Fault[];
 
-export type TypeValidators = Readonly<Record<'create' | 'update' | 'upsert', (variant: Variant) => Validator>>;
+/** `create`: of an upsert, records that it has found are changes. */
+export type TypeValidators = Readonly<Record<'create' | 'update', (variant: Variant) => Validator>>;
 
 /** Compiles each validator at its first body, so that hundreds of types start quickly. */
-export function createValidators(model: Model): (type: RecordType) => TypeValidators {
+export const validatorsOf = memoized((model: Model): ((type: RecordType) => TypeValidators) => {
   const ajv = createAjv({ verbose: true, strictRequired: false, strictTypes: false });
   ajv.addVocabulary([EXPECTED, LINK_ONLY]);
   const types = [...model.types.values()];
@@ -45,14 +46,13 @@ export function createValidators(model: Model): (type: RecordType) => TypeValida
     const create = memoized((variant: Variant) => ajv.compile(createSchema(type, variant)));
     const update = memoized((variant: Variant) => ajv.compile(updateSchema(type, variant)));
     return {
-      create: memoized((variant: Variant) => validator(type, () => create(variant))),
-      update: memoized((variant: Variant) => validator(type, () => update(variant))),
-      upsert: memoized((variant: Variant) =>
+      create: memoized((variant: Variant) =>
         validator(type, ({ identifier }) => (identifier === undefined ? create : update)(variant), true),
       ),
+      update: memoized((variant: Variant) => validator(type, () => update(variant))),
     };
   });
-}
+});
 
 /** `mayBeNull`: an upsert may send null as the unknown identifier. */
 function validator(

@@ -5,24 +5,22 @@ import { join } from 'node:path';
 import { checkRoles } from '../../engine/access/checks.ts';
 import { createBinder } from '../../engine/access/rules.ts';
 import { describeType } from '../../engine/describe/describe.ts';
+import type { Model } from '../../engine/model/model.ts';
 import { seenModel } from '../../engine/model/rights.ts';
 import { checkSchema } from '../../engine/validation/check-schema.ts';
 
-const { schema } = checkSchema('tests/fixtures/roles/schema');
+const { model } = checkSchema('tests/fixtures/roles/schema');
 
 const faultsOf = (...files: readonly string[]): readonly string[] => {
-  if (!schema) throw new Error('the schema is faulty');
-  return faultsWith(schema, ...files);
+  if (!model) throw new Error('the schema is faulty');
+  return faultsWith(model, ...files);
 };
 
-function faultsWith(
-  { model, validatorsOf }: NonNullable<typeof schema>,
-  ...files: readonly string[]
-): readonly string[] {
+function faultsWith(of: Model, ...files: readonly string[]): readonly string[] {
   const directory = mkdtempSync(join(tmpdir(), 'access-'));
   mkdirSync(directory, { recursive: true });
   for (const [index, text] of files.entries()) writeFileSync(join(directory, `${index}.yaml`), text);
-  const { roles, diagnostics } = checkRoles(directory, model, validatorsOf);
+  const { roles, diagnostics } = checkRoles(directory, of);
   expect(roles === undefined).toBe(diagnostics.length > 0);
   return diagnostics.map(({ line, column, code, message }) => `${line}:${column} ${code} ${message}`);
 }
@@ -83,7 +81,7 @@ test('history of types that have none, or that the role may not read', () => {
   };
   const directory = mkdtempSync(join(tmpdir(), 'schema-'));
   for (const [name, text] of Object.entries(files)) writeFileSync(join(directory, name), text);
-  const { schema: recorded } = checkSchema(directory);
+  const { model: recorded } = checkSchema(directory);
   if (!recorded) throw new Error('the schema is faulty');
   const [a, b] = ['role: a\nread: { Order: true }\nhistory: [Order, Line]', "role: b\nhistory: '*'"];
   expect(faultsWith(recorded, a, b)).toEqual([]);
@@ -103,13 +101,13 @@ test('history of types that have none, or that the role may not read', () => {
 });
 
 test('what a role may send and not read is described beside what it reads', () => {
-  if (!schema) throw new Error('the schema is faulty');
+  if (!model) throw new Error('the schema is faulty');
   const directory = mkdtempSync(join(tmpdir(), 'access-'));
   const text = 'role: a\nread: { Order: { except: [internal_note] } }\nupdate: { Order: true }';
   writeFileSync(join(directory, 'a.yaml'), text);
-  const role = checkRoles(directory, schema.model, schema.validatorsOf).roles?.get('a');
-  const rights = role && createBinder(role, schema.model, () => undefined)({});
-  const seen = rights && seenModel(schema.model, rights).types.get('Order');
+  const role = checkRoles(directory, model).roles?.get('a');
+  const rights = role && createBinder(role, model, () => undefined)({});
+  const seen = rights && seenModel(model, rights).types.get('Order');
   const { fields, writeOnly } = seen ? describeType(seen) : {};
   expect(Object.keys(fields as object)).not.toContain('internal_note');
   expect(writeOnly).toEqual({ internal_note: expect.objectContaining({ type: 'string' }) });
@@ -142,7 +140,7 @@ relations:
   folders: { kind: hasMany, type: Folder, inverse: parent, owned: true }
 `;
   writeFileSync(join(directory, 'folder.yaml'), `type: Folder\nfields: { name: { type: string } }${relations}`);
-  const { schema: folders } = checkSchema(directory);
+  const { model: folders } = checkSchema(directory);
   if (!folders) throw new Error('the schema is faulty');
   expect(faultsWith(folders, 'role: a\nread: { Folder: true }')).toEqual([]);
   expect(faultsWith(folders, 'role: a\nread: { Folder: { where: { name: x } } }')).toEqual([

@@ -133,15 +133,15 @@ test('without credentials there is no access', async () => {
 });
 
 test('rights are kept by the values of all claims that a condition may ask for', () => {
-  const { schema } = checkSchema('tests/fixtures/roles/schema');
-  if (!schema) throw new Error('the schema is faulty');
+  const { model } = checkSchema('tests/fixtures/roles/schema');
+  if (!model) throw new Error('the schema is faulty');
   const directory = mkdtempSync(join(tmpdir(), 'access-'));
   const conditions = String.raw`{ number: { gt: { claim: 'a"b' } }, note: { claim: [outer, 'in"ner'] } }`;
   writeFileSync(join(directory, 'r.yaml'), `role: r\nread: { Order: { where: ${conditions} } }`);
-  const { roles } = checkRoles(directory, schema.model, schema.validatorsOf);
+  const { roles } = checkRoles(directory, model);
   const role = roles?.get('r');
   if (!role) throw new Error('the role is faulty');
-  const bind = createBinder(role, schema.model, () => undefined);
+  const bind = createBinder(role, model, () => undefined);
   const valuesOf = (claims: object): unknown => {
     const where = bind(claims as never).types.get('Order')?.read?.where ?? [];
     return where.map((one) => ('value' in one ? one.value : undefined));

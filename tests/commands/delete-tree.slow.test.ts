@@ -57,9 +57,9 @@ let project: Project;
 let model: Model;
 beforeAll(async () => {
   project = await createProject(FILES);
-  const { schema } = checkSchema(project.directory);
-  if (!schema) throw new Error('the schema is faulty');
-  model = schema.model;
+  const { model: checked } = checkSchema(project.directory);
+  if (!checked) throw new Error('the schema is faulty');
+  model = checked;
 });
 afterAll(() => project.remove());
 

@@ -1,5 +1,6 @@
 /** The service accepts exactly the bodies that the OpenAPI document describes. */
 import { checkSchema } from '../../engine/validation/check-schema.ts';
+import { validatorsOf } from '../../engine/validation/compile.ts';
 import type { JsonObject } from '../../engine/json/json.ts';
 import { type RecordType, wholeBody } from '../../engine/model/model.ts';
 import { createDocument } from '../support/document.ts';
@@ -11,7 +12,7 @@ import { randomBody } from '../support/random-body.ts';
 import { documentedSchemas } from '../support/schemas.ts';
 import fc from '../support/fast-check.ts';
 
-const checked = documentedSchemas().map(({ name, directory }) => ({ name, schema: checkSchema(directory).schema }));
+const checked = documentedSchemas().map(({ name, directory }) => ({ name, model: checkSchema(directory).model }));
 
 function bodiesOf(type: RecordType): readonly JsonObject[] {
   const good = [creationExample(type), changeExample(type), recordExample(type), {}, { noSuchKey: 1 }];
@@ -41,13 +42,13 @@ const isClean = (body: JsonObject): boolean => !/\\u(0000|d[89a-f])/.test(JSON.s
 /** And that a body says of one record two things, or the same twice. */
 const BEYOND_SCHEMA: ReadonlySet<string> = new Set(['contradiction', 'cycle', 'duplicate']);
 
-describe.each(checked)('bodies of $name', ({ schema }) => {
-  if (schema === undefined) throw new Error('check refuses the schema');
-  const documented = schemasOf(createDocument(schema.model, { title: 'Records', version: '1.2.3' }));
-  const types = [...schema.model.types.values()].filter(({ operations }) => operations.size > 0);
+describe.each(checked)('bodies of $name', ({ model }) => {
+  if (model === undefined) throw new Error('check refuses the schema');
+  const documented = schemasOf(createDocument(model, { title: 'Records', version: '1.2.3' }));
+  const types = [...model.types.values()].filter(({ operations }) => operations.size > 0);
 
   test.each(types)('are refused by the document where $name refuses them, and nowhere else', (type) => {
-    const validators = schema.validatorsOf(type);
+    const validators = validatorsOf(model)(type);
     const item = `/api/${encodeURIComponent(type.path)}`;
     const places = [
       ['create', [item, 'post']],

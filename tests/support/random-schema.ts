@@ -212,4 +212,4 @@ export function writeSchema(descriptors: readonly Descriptor[]): string {
 }
 
 /** Not everything that can be drawn is a schema: the descriptor stage has the say. */
-export const readModel = (directory: string): Model | undefined => checkSchema(directory).schema?.model;
+export const readModel = (directory: string): Model | undefined => checkSchema(directory).model;

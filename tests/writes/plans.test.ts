@@ -204,9 +204,9 @@ beforeAll(async () => {
         expect({ status, record }).toMatchObject({ status: 201 });
       }
   });
-  const { schema } = checkSchema(project.directory);
-  if (!schema) throw new Error('the schema is faulty');
-  model = schema.model;
+  const { model: checked } = checkSchema(project.directory);
+  if (!checked) throw new Error('the schema is faulty');
+  model = checked;
   driver = await databaseAt(project.database.url).open();
 });
 afterAll(async () => {
