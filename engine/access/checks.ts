@@ -1,5 +1,5 @@
 /** The faults of roles: names that the Model lacks, conditions and values that do not fit, entries that contradict each other. */
-import { type Finding, finding, quoted } from '../descriptor/report.ts';
+import { diagnosed, type Finding, finding, quoted } from '../descriptor/report.ts';
 import type { YamlPath } from '../descriptor/source.ts';
 import type { Diagnostic, DiagnosticCode } from '../diagnostic.ts';
 import { isObject, type JsonValue } from '../json/json.ts';
@@ -9,7 +9,7 @@ import { didYouMean } from '../names.ts';
 import { validatorsOf } from '../validation/compile.ts';
 import { claimOf, conditionFaults, isNow } from './conditions.ts';
 import { loadIssuers } from './issuers.ts';
-import { diagnosed, loadRoles, placeOf, type Role, type RoleFile, SECTIONS, type Words } from './roles.ts';
+import { loadRoles, placeOf, type Role, type RoleFile, SECTIONS, type Words } from './roles.ts';
 import { createBinder, membersOf, ruleOf, wholeOfData } from './rules.ts';
 
 interface Checked extends ReturnType<typeof loadRoles> {

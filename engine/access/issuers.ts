@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type * as jose from 'jose';
-import { type Finding, finding, quoted } from '../descriptor/report.ts';
+import { diagnosed, type Finding, finding, quoted } from '../descriptor/report.ts';
 import { isObject } from '../json/json.ts';
 import type { Log } from '../log.ts';
 import { didYouMean } from '../names.ts';
@@ -13,7 +13,7 @@ import { type Problem, reasonOf } from '../problem.ts';
 import { type Identity, invalidToken, type Issuers } from './access.ts';
 import { claimAt } from './conditions.ts';
 import grammar from './issuers.schema.json';
-import { diagnosed, ISSUERS_FILE, readChecked } from './roles.ts';
+import { ISSUERS_FILE, readChecked } from './roles.ts';
 
 const USUAL = ['RS256', 'PS256', 'ES256', 'EdDSA'];
 const SKEW_S = 30;

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { basename, relative } from 'node:path';
 import { checkGrammar } from '../descriptor/check-grammar.ts';
 import { findDescriptors, shownPath } from '../descriptor/load.ts';
-import type { Finding } from '../descriptor/report.ts';
+import { diagnosed } from '../descriptor/report.ts';
 import { diagnose, diagnoseAt, rangeOf, readDescriptor, type Source, type YamlPath } from '../descriptor/source.ts';
 import { toJson } from '../descriptor/to-json.ts';
 import type { Diagnostic } from '../diagnostic.ts';
@@ -108,9 +108,6 @@ function readRole(location: string) {
   const name = /^role:\s*["']?([^"'#\s]+)/m.exec(source?.text ?? '')?.[1] ?? basename(location).replace(/\..*/, '');
   return { name, diagnostics, file: isObject(value) ? ({ ...value, source } as unknown as RoleFile) : undefined };
 }
-
-export const diagnosed = (source: Source, { code, path, at, message, advice }: Finding): Diagnostic =>
-  diagnose(source, code, path, at, message + advice(source.written(path)));
 
 function roleOf(file: RoleFile, files: ReadonlyMap<string, RoleFile>, owned: ReadonlySet<RecordType>): Role {
   const all = withIncluded(file, files);

@@ -5,7 +5,7 @@ import { type Diagnostic, severities } from '../diagnostic.ts';
 import { reasonOf } from '../problem.ts';
 import { checkGrammar } from './check-grammar.ts';
 import { createTypeSchema, type DescriptorFile, draftOf, type TypeDraft, unreadable, withoutFaults } from './draft.ts';
-import type { Finding } from './report.ts';
+import { diagnosed, type Finding } from './report.ts';
 import { diagnose, diagnoseAt, rangeOf, readDescriptor, type Source, withoutSource } from './source.ts';
 import { toJson } from './to-json.ts';
 import { checkReachability, checkRelations, checkRequiredCycles } from './checks/relations.ts';
@@ -119,9 +119,7 @@ function diagnosticsOf(
   const locations = new Set(diagnostics.map(locationOf));
   const own = findings
     .slice(0, MAX_SHOWN)
-    .map(({ code, path, at, message, advice }) =>
-      diagnose(where, code, path, at, message + advice(where.written(path))),
-    )
+    .map((one) => diagnosed(where, one))
     .filter((one) => !locations.has(locationOf(one)));
   const reported = new Set(own.map(locationOf));
   const others = numbers.filter((one) => !reported.has(locationOf(one)));

@@ -1,7 +1,7 @@
 /** Faults of descriptors, and diagnostics as text. */
 import type { Diagnostic, DiagnosticCode } from '../diagnostic.ts';
 import { printable } from '../process.ts';
-import type { At, YamlPath } from './source.ts';
+import { type At, diagnose, type FileLocator, type YamlPath } from './source.ts';
 import { shortened } from '../names.ts';
 
 export function formatDiagnostics(diagnostics: readonly Diagnostic[]): string {
@@ -41,6 +41,9 @@ export const finding = (
   at: At = 'value',
   advice: Finding['advice'] = () => '',
 ): Finding => ({ code, path, at, message, advice });
+
+export const diagnosed = (where: FileLocator, { code, path, at, message, advice }: Finding): Diagnostic =>
+  diagnose(where, code, path, at, message + advice(where.written(path)));
 
 /** Advice about a string that YAML has read as another value. `accepts`: whether a string would be valid. */
 export const inQuotes =
