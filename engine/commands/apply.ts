@@ -25,7 +25,7 @@ import { createPlan } from '../storage/migrate/plan.ts';
 import { type Plan, stepId } from '../storage/migrate/steps.ts';
 import { databaseAt, type Location } from '../storage/open.ts';
 import { print, printError } from '../process.ts';
-import { BOOLEAN, command, readModel } from './command.ts';
+import { BOOLEAN, command, readModel, withDatabase } from './command.ts';
 
 const ALLOW = { type: 'string', multiple: true } as const;
 
@@ -102,40 +102,37 @@ export const apply = command(
   APPLY,
   { allow: ALLOW, back: BOOLEAN, json: BOOLEAN },
   [],
-  async ({ allow = [], back = false, json = false }, _, { schemaDirectory, databaseUrl }) => {
-    const model = readModel(schemaDirectory);
-    const driver = await databaseAt(databaseUrl).open();
-    const { watch, stopCode, end } = follow(json, driver.dialect.locks);
-    try {
-      const { steps, backup, isTakenBack } = await driver.exclusively(async () => {
-        const allowed = new Set(allow);
-        const found = await planFor(model, driver, allowed);
-        if (!back) refuseBehind(found.model, found.history);
-        refuseUnknown(allow, found);
-        await createEngineTables(driver);
-        const applied = await applyPlan(found, driver, allowed, watch);
-        return { ...applied, isTakenBack: found.steps.length === 0 && (await driver.abandonMigration(watch)) };
-      });
-      end();
-      if (json)
-        print(JSON.stringify({ ...planAsJson(steps, [], false), backup: backup ?? null, isTakenBack }, null, 2));
-      else {
-        if (backup !== undefined) print(`The database as it was: ${backup}`);
-        if (isTakenBack) print('Took back what a migration to other descriptors had prepared.');
-        const applied = ({ length }: readonly unknown[]) => [`${length} ${length === 1 ? 'step' : 'steps'} applied.`];
-        print(formatPlan(steps, applied).join('\n'));
+  async ({ allow = [], back = false, json = false }, _, settings) =>
+    withDatabase(settings, async (model, driver) => {
+      const { watch, stopCode, end } = follow(json, driver.dialect.locks);
+      try {
+        const { steps, backup, isTakenBack } = await driver.exclusively(async () => {
+          const allowed = new Set(allow);
+          const found = await planFor(model, driver, allowed);
+          if (!back) refuseBehind(found.model, found.history);
+          refuseUnknown(allow, found);
+          await createEngineTables(driver);
+          const applied = await applyPlan(found, driver, allowed, watch);
+          return { ...applied, isTakenBack: found.steps.length === 0 && (await driver.abandonMigration(watch)) };
+        });
+        end();
+        if (json)
+          print(JSON.stringify({ ...planAsJson(steps, [], false), backup: backup ?? null, isTakenBack }, null, 2));
+        else {
+          if (backup !== undefined) print(`The database as it was: ${backup}`);
+          if (isTakenBack) print('Took back what a migration to other descriptors had prepared.');
+          const applied = ({ length }: readonly unknown[]) => [`${length} ${length === 1 ? 'step' : 'steps'} applied.`];
+          print(formatPlan(steps, applied).join('\n'));
+        }
+        return 0;
+      } catch (error) {
+        end();
+        const code = stopCode();
+        if (code === undefined || !(error instanceof CallerGone)) throw error;
+        printError(STOPPED);
+        return code;
       }
-      return 0;
-    } catch (error) {
-      end();
-      const code = stopCode();
-      if (code === undefined || !(error instanceof CallerGone)) throw error;
-      printError(STOPPED);
-      return code;
-    } finally {
-      await driver.close();
-    }
-  },
+    }),
 );
 
 const STOPPED =
