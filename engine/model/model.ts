@@ -295,8 +295,8 @@ export const newItems = (bodies: readonly JsonObject[]): readonly BodyRecord[] =
   bodies.map((body, index) => ({ body, identifier: undefined, pointer: `/${index}` }));
 
 /** The relations in a body, in its order. */
-export const relationsIn = ({ relations }: RecordType, body: JsonObject): readonly string[] =>
-  relations.size === 0 ? [] : Object.keys(body).filter((key) => relations.has(key));
+export const relationsIn = ({ relations }: RecordType, body: JsonObject): readonly Relation[] =>
+  relations.size === 0 ? [] : Object.keys(body).flatMap((key) => relations.get(key) ?? []);
 
 /** Groups of fields whose values, all of them, name the record of a relation that only links. */
 export const linkKeys = memoized(({ target, fields, nested }: Relation): readonly (readonly Field[])[] =>
@@ -322,13 +322,12 @@ const hasLinkKeys = memoized((type: RecordType): boolean => {
 /** Whether a body names a record by unique values. */
 export const namesByValues = (type: RecordType, body: JsonObject): boolean =>
   hasLinkKeys(type) &&
-  relationsIn(type, body).some((key) => {
-    const relation = type.relations.get(key);
-    return [body[key] ?? null].flat().some((item: JsonValue) => {
-      if (!relation || !isObject(item)) return false;
+  relationsIn(type, body).some((relation) =>
+    [body[relation.name] ?? null].flat().some((item: JsonValue) => {
+      if (!isObject(item)) return false;
       return linkKeyIn(relation, item) !== undefined || namesByValues(relation.target, item);
-    });
-  });
+    }),
+  );
 
 /** The request body: one record, or the array of records. */
 export function documentOf(records: readonly BodyRecord[]): JsonValue {

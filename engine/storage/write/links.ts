@@ -37,11 +37,9 @@ export async function withLinked<R extends Linking>(
 
   async function linkedIn(type: RecordType, body: JsonObject, pointer: string): Promise<JsonObject> {
     const entries: Record<string, JsonValue> = {};
-    for (const key of relationsIn(type, body)) {
-      const relation = type.relations.get(key);
+    for (const relation of relationsIn(type, body)) {
+      const { name: key, target } = relation;
       const value = body[key] ?? null;
-      if (!relation) continue;
-      const { target } = relation;
       const linked = async (item: JsonValue, at: string): Promise<JsonValue> => {
         if (!isObject(item)) return item;
         const inner = await linkedIn(target, item, at);

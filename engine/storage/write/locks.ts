@@ -73,13 +73,11 @@ export async function lockNamed(
 }
 
 function nameWithin(named: NamedRecords, type: RecordType, body: JsonObject, pointer: string): void {
-  for (const key of relationsIn(type, body)) {
-    const relation = type.relations.get(key);
-    const value = body[key] ?? null;
-    for (const [index, item] of (Array.isArray(value) ? value : [value]).entries()) {
-      if (!relation || !isObject(item)) continue;
-      const { target, link } = relation;
-      const at = `${pointer}/${escapeStep(key)}${Array.isArray(value) ? `/${index}` : ''}`;
+  for (const { name, target, link } of relationsIn(type, body)) {
+    const value = body[name] ?? null;
+    for (const [index, item] of [value].flat().entries()) {
+      if (!isObject(item)) continue;
+      const at = `${pointer}/${escapeStep(name)}${Array.isArray(value) ? `/${index}` : ''}`;
       const identifier = identifierIn(item, target);
       // Other writes must not delete a record that is only linked, but may link it.
       const isLink = link.at !== 'target' && Object.keys(item).length === 1;
