@@ -118,8 +118,9 @@ export function createConnections(
   };
 }
 
+/** Without `jit`, as compiling a statement of many subqueries takes seconds, each time that it runs. */
 const settingsOf = ({ statement, idle, lock }: TimeLimits, scope: 'session' | 'local'): string =>
-  `set ${scope} statement_timeout = ${statement}; set ${scope} idle_in_transaction_session_timeout = ${idle}; set ${scope} lock_timeout = ${lock}`;
+  `set ${scope} jit = off; set ${scope} statement_timeout = ${statement}; set ${scope} idle_in_transaction_session_timeout = ${idle}; set ${scope} lock_timeout = ${lock}`;
 
 /** Settings of each connection; they override server, database and role. `accepted`: values that need no override. */
 const SETTINGS: Readonly<Record<string, { readonly value: string; readonly accepted?: RegExp }>> = {
