@@ -103,6 +103,7 @@ export async function reworded<T>(work: () => T | Promise<T>, word: (fault: Faul
     if (!(error instanceof Problem)) throw error;
     const { code, message, headers, cause, retryAfter, rules } = error;
     const errors = error.errors.map(word);
+    if (errors.every((fault, index) => fault === error.errors[index])) throw error;
     const [before, after] = [error.errors[0], errors[0]];
     const detail = before && after ? message.replace(before.message, () => after.message) : message;
     throw new Problem(code, detail, { errors, headers, cause, retryAfter, rules });

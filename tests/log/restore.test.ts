@@ -47,6 +47,8 @@ const ROLES = {
   reader: `read: { '*': true }\nhistory: '*'`,
   branch: `read: { '*': true, Book: { where: { branch: { claim: branch } } } }\nwrite: { Book: { where: { branch: { claim: branch } }, only: [code, publisher] } }\nhistory: '*'`,
   blind: `read: { Book: { only: [code] } }\ncreate: { Book: { set: { publisher: 1 } } }\nhistory: '*'`,
+  partly: `read: { '*': true, Page: { where: { text: two } }, Publisher: { where: { name: Q } } }\nwrite: { '*': true }\nhistory: '*'`,
+  scribe: `read: { Author: true }\nwrite: { Author: true }\nhistory: '*'`,
   north: `read: { '*': true }\nwrite: { Book: { where: { branch: north } } }\nhistory: '*'`,
 };
 
@@ -314,6 +316,91 @@ describe('is refused', () => {
     expect(JSON.stringify(gone.body)).not.toMatch(/publisher|note|page/i);
     expect(gone.body).toMatchObject({ errors: [{ pointer: '', code: 'required' }] });
   });
+
+  const HIDDEN = 'Something that you may not read stands in the way';
+
+  test('by parts and links that the role may not read, or only some of them, which have no identifier then', async () => {
+    const { path, code, publisher } = await newBook();
+    await done(`DELETE ${path}`);
+    const other = await newBook({ pages: [{ notes: [{ id: code.replace('c', 'n/') }] }] });
+    const { body: taken } = await refused(`POST ${path}/$restore`, 409, 'identifier-conflict', 'partly');
+    expect(taken).toMatchObject({ message: HIDDEN, errors: [{ pointer: '', code: 'taken', message: HIDDEN }] });
+    await done(`DELETE ${other.path}`);
+    await done(`DELETE /api/publishers/${publisher.id}`);
+    const { body: gone } = await refused(`POST ${path}/$restore`, 422, 'invalid-reference', 'partly');
+    expect(gone).toMatchObject({ message: HIDDEN, errors: [{ pointer: '', code: 'required', message: HIDDEN }] });
+  });
+
+  test('by rules of others, which are told of what the role may read', async () => {
+    const { path, publisher } = await newBook();
+    const [, page] = (await done(`GET ${path}`))['pages'] as { readonly id: number }[];
+    await done(`DELETE ${path}`);
+    const remove = await ruleOn('pages', `text = 'two'`);
+    try {
+      const { body } = await refused(`POST ${path}/$restore`, 422, 'refused-by-database');
+      expect(body).toMatchObject({
+        message: 'Not these',
+        errors: [{ pointer: `/pages/${page?.id}`, code: 'refused' }],
+      });
+      for (const name of ['blind', 'partly'] as const) {
+        const { body: hidden } = await refused(`POST ${path}/$restore`, 422, 'refused-by-database', name);
+        expect(hidden).toMatchObject({ message: HIDDEN, errors: [{ pointer: '', code: 'refused', message: HIDDEN }] });
+      }
+    } finally {
+      await remove();
+    }
+    const removeLinks = await ruleOn('books_tags', 'book_id > 0');
+    try {
+      const { body } = await refused(`POST ${path}/$restore`, 422, 'refused-by-database');
+      expect(body).toMatchObject({ message: 'Not these', errors: [{ pointer: '', code: 'refused' }] });
+      const { body: hidden } = await refused(`POST ${path}/$restore`, 422, 'refused-by-database', 'blind');
+      expect(hidden).toMatchObject({ message: HIDDEN });
+    } finally {
+      await removeLinks();
+    }
+    const removeOther = await ruleOn('books', `branch = 'north'`);
+    try {
+      const { body } = await refused(`POST ${path}/$restore`, 422, 'refused-by-database', 'north');
+      expect(body).toMatchObject({ message: 'Not these', errors: [{ pointer: '' }] });
+      await refused(`POST ${path}/$restore`, 404, 'record-not-found', 'branch');
+      await refused(`POST ${path}/$restore?dryRun=true`, 404, 'record-not-found', 'branch');
+    } finally {
+      await removeOther();
+    }
+    expect(await done(`POST ${path}/$restore`)).toMatchObject({ publisher: { id: publisher.id } });
+  });
+
+  test('by a rule of others about links from records that the role may not read', async () => {
+    const { path, author } = await newBook();
+    await done(`DELETE /api/authors/${author.id}`);
+    const remove = await ruleOn('books', 'author_id > 0', 'update');
+    try {
+      const title = `POST /api/authors/${author.id}/$restore`;
+      expect((await refused(title, 422, 'refused-by-database')).body).toMatchObject({ message: 'Not these' });
+      const { body } = await refused(title, 422, 'refused-by-database', 'scribe');
+      expect(body).toMatchObject({ message: HIDDEN, errors: [{ pointer: '', code: 'refused', message: HIDDEN }] });
+    } finally {
+      await remove();
+    }
+    expect((await as('scribe', `POST /api/authors/${author.id}/$restore`)).status).toBe(200);
+    expect(await done(`GET ${path}`)).toMatchObject({ author: { id: author.id } });
+  });
+
+  /** A trigger that refuses some rows. Returns how to remove it. */
+  async function ruleOn(table: string, condition: string, event = 'insert'): Promise<() => Promise<unknown>> {
+    const when = `when (new.${condition})`;
+    if (databaseKind === 'sqlite') {
+      const raise = `begin select raise(abort, 'Not these'); end`;
+      await runSql(project.database, `create trigger theirs before ${event} on ${table} ${when} ${raise}`);
+      return () => runSql(project.database, 'drop trigger theirs');
+    }
+    await runSql(
+      project.database,
+      `create function theirs() returns trigger language plpgsql as $$ begin raise exception 'Not these'; end $$`,
+      `create trigger theirs before ${event} on ${table} for each row ${when} execute function theirs()`,
+    );
+    return () => runSql(project.database, `drop trigger theirs on ${table}`, 'drop function theirs()');
+  }
 
   test('what was erased', async () => {
     const { path, id } = await newBook();

@@ -8,7 +8,7 @@ import { membersOf } from '../../json/raw.ts';
 import type { RawMembers } from '../../json/tokenizer.ts';
 import type { Identifier } from '../../model/identifier.ts';
 import { OPEN_COLUMN, type RecordType, type Reference } from '../../model/model.ts';
-import { canFollow, seesMember } from '../../model/rights.ts';
+import { canFollow, namesRecords, readsParts, seesMember } from '../../model/rights.ts';
 import { type Fault, Problem } from '../../problem.ts';
 import { type Column, encode, hasDefault, stampFor } from '../columns.ts';
 import type { Statement } from '../driver.ts';
@@ -91,6 +91,10 @@ export function restoreFault(fault: Fault): Fault {
   return cure === undefined ? fault : { ...fault, message: `${fault.message.split('; ', 1).join()}; ${cure}` };
 }
 
+/** The place of a record among others of its type. */
+const among = ({ rights }: WriteSession, type: RecordType, pointer: string): string =>
+  namesRecords(rights, type) ? pointer : UNSEEN;
+
 export async function planRestore(
   session: WriteSession,
   { type, identifier }: Pick<RecordRestoration, 'type' | 'identifier'>,
@@ -119,7 +123,7 @@ async function restoreParts({ session, tx, restored }: Restoring, owner: string)
     const identifier = identifierIn(relation.target, String(record));
     const place = placeOf(relation.target, identifier);
     if (restored.has(place)) continue;
-    const isSeen = canFollow(session.rights, relation);
+    const isSeen = canFollow(session.rights, relation) && readsParts(session.rights, relation.target);
     const at = isSeen ? `${pointer}/${relation.name}/${escapeStep(String(identifier))}` : UNSEEN;
     const node = make(session, relation.target, identifier, at);
     restored.set(place, { node, identifier, old: membersOf(String(old)) });
@@ -132,7 +136,7 @@ async function present(session: WriteSession, type: RecordType, identifier: Iden
   if (known) return known;
   const { load } = session.tables.of(type).locking(strength);
   const [row] = await session.writer.all(load, [JSON.stringify([identifier])]);
-  return row && remember(session, type, identifier, '', row);
+  return row && remember(session, type, identifier, among(session, type, ''), row);
 }
 
 /** The identifier in the JSON of a link; null if its record is gone. */
@@ -158,7 +162,8 @@ async function fill(restoring: Restoring, { node, old }: Restored): Promise<void
     const json = old.get(name)?.text ?? 'null';
     const value = reference ? await linkIn(restoring, reference.target, json) : valueIn(session, column, json);
     const member = field ?? reference?.relation;
-    const isSeen = member && seesMember(session.rights, node.type, member);
+    const isNamed = !reference || namesRecords(session.rights, reference.target);
+    const isSeen = member && isNamed && seesMember(session.rights, node.type, member);
     const pointer = isSeen ? `${node.pointer}/${escapeStep(member.name)}` : UNSEEN;
     if (value !== null || nullable) node.assigned.set(name, { value, pointer, byOmission: false });
     else if (!hasDefault(column) && name !== OPEN_COLUMN) {
@@ -183,7 +188,8 @@ async function relink(restoring: Restoring, restored: Restored): Promise<void> {
       const linked = await linkIn(restoring, other.type, membersOf(String(was)).get(other.column)?.text ?? 'null');
       if (linked === null) continue;
       const [left, right] = isLeft ? [identifier, linked] : [linked, identifier];
-      const pair = { table, left, right, pointer: node.pointer, isStored: false, isWanted: true, holder: node };
+      const pointer = among(session, other.type, node.pointer);
+      const pair = { table, left, right, pointer, isStored: false, isWanted: true, holder: node };
       pairs.set(`${table.name} ${left} ${right}`, pair);
     }
   }

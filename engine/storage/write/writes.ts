@@ -260,11 +260,11 @@ async function restoreRecord(
   const { stored } = await touch(createSession(transaction, request), type, identifier, '');
   const message = `${type.name} ${identifier} is there already`;
   if (stored) throw faultyRequest('identifier-conflict', [{ pointer: '', code: 'taken', message }]);
-  const plan = await reworded(() => planRestore(session, request), restoreFault).catch((error: unknown) => {
-    const isRefusal = error instanceof Problem && error.status < 500;
+  const work = async () => carriedOut(transaction, request, session, await planRestore(session, request));
+  const written = await reworded(work, restoreFault).catch((error: unknown) => {
+    const isRefusal = error instanceof Problem && [409, 422].includes(error.status);
     throw isRefusal && !namesRecords(rights, type) ? noDeletion(request) : error;
   });
-  const written = await carriedOut(transaction, request, session, plan);
   if (rights.checked === undefined) return written;
   if (written.records.some(({ body }) => body === '')) throw noDeletion(request);
   const { expected } = await allow(session, [{ type, action: 'create', records: [identifier], pointer: '' }]);
