@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expectFold } from '../log/fold.ts';
+import { type Cluster, startCluster } from '../support/cluster.ts';
 import { type Running, urlOf, useCompiled } from '../support/compiled.ts';
+import { databaseKind, type DatabaseKind, type TestDatabase } from '../support/databases.ts';
 import { exchange } from '../support/exchange.ts';
 import { loadModel } from '../support/model.ts';
 import { until } from '../support/leaving.ts';
@@ -35,21 +37,46 @@ function faultsOf(file: string): readonly unknown[] {
   }
 }
 
-test(
-  `${KILLS} kills under load lose nothing and leave nothing in part`,
-  async () => {
+interface Killed {
+  readonly database: Omit<TestDatabase, 'remove'>;
+  /** Ends the database; the service is killed in any case. */
+  readonly end: () => Promise<unknown>;
+  readonly again: () => Promise<unknown>;
+  readonly faults: () => readonly unknown[];
+}
+
+const places: Readonly<Record<DatabaseKind, () => Promise<Killed>>> = {
+  sqlite: async () => {
     const file = join(directory, 'killed.db');
+    const nothing = async (): Promise<void> => undefined;
+    const database = { kind: 'sqlite', url: `sqlite:${file}` } as const;
+    return { database, end: nothing, again: nothing, faults: () => faultsOf(file) };
+  },
+  // The server itself is killed under the writes, not only the service.
+  postgres: async () => {
+    const cluster = await startCluster();
+    clusters.push(cluster);
+    const database = { kind: 'postgres', url: cluster.url } as const;
+    return { database, end: () => cluster.stop('immediate'), again: cluster.again, faults: () => [] };
+  },
+};
+
+const clusters: Cluster[] = [];
+afterAll(() => Promise.all(clusters.map((cluster) => cluster.remove())));
+
+test(
+  `${KILLS} kills under load lose nothing and leave nothing in part, on ${databaseKind}`,
+  async () => {
+    const { database, end, again, faults } = await places[databaseKind]();
     const load = new WriteLoad();
     const model = loadModel(SCHEMA);
-    const killed = { kind: 'sqlite', url: `sqlite:${file}` } as const;
-    const start = (): Running =>
-      compiled.run('server.js', [], { PORT: '0', SCHEMA_DIR: SCHEMA, DATABASE_URL: `sqlite:${file}` });
+    let entries = 0;
     for (let kill = 0; kill <= KILLS; kill += 1) {
       if (kill > 0) {
-        expect({ kill, faults: faultsOf(file) }).toEqual({ kill, faults: [] });
-        await expectFold(killed, model);
+        expect({ kill, faults: faults() }).toEqual({ kill, faults: [] });
+        entries = await expectFold(database, model);
       }
-      const service = start();
+      const service = compiled.run('server.js', [], { PORT: '0', SCHEMA_DIR: SCHEMA, DATABASE_URL: database.url });
       const url = await urlOf(service);
       const records = JSON.parse((await exchange(url, 'GET /api/assemblies')).text) as Assembly[];
       expect({ kill, faults: load.settle(records) }).toEqual({ kill, faults: [] });
@@ -58,10 +85,14 @@ test(
       // A kill before the first answer would prove nothing.
       const enough = before + randomInt(1, 40);
       if (done !== false) await until(() => load.acknowledged >= enough);
+      if (kill < KILLS) await end();
       service.child.kill('SIGKILL');
       await Promise.all([done, service.ended]);
+      if (kill < KILLS) await again();
     }
-    console.info(`${KILLS} kills, ${load.acknowledged} acknowledged writes, ${load.known.size} records`);
+    console.info(
+      `${KILLS} kills, ${load.acknowledged} acknowledged writes, ${load.known.size} records, ${entries} entries`,
+    );
   },
   KILLS * 60_000,
 );

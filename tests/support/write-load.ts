@@ -28,7 +28,7 @@ export class WriteLoad {
   private readonly pendingCreates = new Set<number>();
   private stamp = 0;
 
-  /** Writes until the service is gone. */
+  /** Writes until the service, or its database, is gone. */
   async run(url: string, clients: number): Promise<void> {
     await Promise.all(Array.from({ length: clients }, () => this.client(url)));
   }
@@ -80,6 +80,8 @@ export class WriteLoad {
 
   private async send(url: string, title: string, status: number, body?: object): Promise<Assembly> {
     const answer = await exchange(url, title, body ? { headers: HEADERS, body: JSON.stringify(body) } : {});
+    // The database is gone, like the service: nobody knows what became of the write.
+    if (answer.status > 502) throw Object.assign(new Error(answer.text), { code: answer.status });
     if (answer.status !== status) throw new TypeError(`${title}: ${answer.status} ${answer.text}`);
     this.acknowledged += 1;
     return JSON.parse(answer.text) as Assembly;
