@@ -88,12 +88,9 @@ const SLICE = 5;
 /** Queues long work: after each slice of time, the event loop serves waiting clients. */
 class WorkQueue {
   #sliceEnd = 0;
-  #begun = 0;
   #before: Promise<void> = Promise.resolve();
 
   async turn(caller: Caller): Promise<void> {
-    if (this.#begun === 0) this.#sliceEnd = performance.now() + SLICE;
-    this.#begun += 1;
     const before = this.#before;
     this.#before = before.then(() => this.#afterWork());
     await before;
@@ -103,12 +100,10 @@ class WorkQueue {
   async #afterWork(): Promise<void> {
     // Resumes once the work that was just started awaits something.
     await new Promise<void>((resolve) => process.nextTick(resolve));
-    if (performance.now() >= this.#sliceEnd) {
-      await nextTurn();
-      await nextTurn();
-      this.#sliceEnd = performance.now() + SLICE;
-    }
-    this.#begun -= 1;
+    if (performance.now() < this.#sliceEnd) return;
+    await nextTurn();
+    await nextTurn();
+    this.#sliceEnd = performance.now() + SLICE;
   }
 }
 

@@ -1,5 +1,5 @@
 /** The client that waits for a result: long work stops once it has disconnected. */
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
 export interface Caller {
   /** Aborted when the client disconnects. */
@@ -11,6 +11,8 @@ export interface Caller {
   readonly pageBytes: number;
   /** Reserves memory; throws like `Budget.take`. */
   take(bytes: number): void;
+  /** Waits for a turn of long work. */
+  turn(): Promise<void>;
   /** Starts a savepoint; the returned function releases what was reserved since. */
   savepoint?(): () => void;
   /** The position in the database's log that the client has seen; its writes advance it. */
@@ -29,6 +31,7 @@ export const NO_CLIENT: Caller = Object.freeze({
   origin: '',
   pageBytes: Infinity,
   take: () => undefined,
+  turn: nextTurn,
 });
 
 /** Calls the listener when the client disconnects, or has. Returns a function that stops listening. */

@@ -144,7 +144,6 @@ export class BudgetCaller implements Caller {
     return () => this.#share?.shrink(before);
   }
 
-  /** Waits for a turn of long work. */
   turn(): Promise<void> {
     return this.#budget.work.turn(this);
   }

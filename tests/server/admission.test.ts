@@ -1,5 +1,6 @@
-/** Clients that read whole lists slowly do not keep others waiting. */
+/** Clients that read whole lists do not keep others waiting. */
 import type { Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { ask } from '../support/ask.ts';
 import { fileOf } from '../support/databases.ts';
@@ -39,4 +40,25 @@ onSqlite('a search begins while whole lists wait', async () => {
     for (const socket of lists) socket.destroy();
     await server.close();
   }
+});
+
+onSqlite('whole lists are read in turns of long work, and a record is read between them', async () => {
+  await using server = await startTestServer({ schemaDirectory: 'tests/fixtures/sets' });
+  expect((await ask(server.url, 'POST /api/categories', { name: 'all' })).status).toBe(201);
+  const database = new Database(fileOf(server.database));
+  database.exec(`insert into categories (name) select value from json_each('[${'0,'.repeat(600)}0]')`);
+  database.close();
+  const waiting: (() => void)[] = [];
+  jest.spyOn(server.budget.work, 'turn').mockImplementation(() => new Promise((resolve) => void waiting.push(resolve)));
+  let turns = 0;
+  const list = ask(server.url, 'GET /api/categories');
+  while ((await Promise.race([list, nextTurn()])) === undefined) {
+    expect((await ask(server.url, 'GET /api/categories/1')).status).toBe(200);
+    for (const resume of waiting.splice(0)) {
+      resume();
+      turns += 1;
+    }
+  }
+  expect((await list).body).toHaveLength(602);
+  expect(turns).toBe(3);
 });

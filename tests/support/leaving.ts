@@ -22,6 +22,7 @@ export function leaving(origin = 'somewhere'): LeavingCaller {
   return {
     pageBytes: Infinity,
     take: () => undefined,
+    turn: async () => undefined,
     origin,
     signal,
     watched,

@@ -1,7 +1,7 @@
 /** Opens connections to an SQLite file. Each prepares a statement once. */
 import { realpathSync, statSync, utimesSync } from 'node:fs';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'better-sqlite3';
+import type { Caller } from '../../edge/caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { SQLITE_AGGREGATES, SQLITE_FUNCTIONS, type Total } from '../../field-types/totals.ts';
 import { codeOf } from '../../files.ts';
@@ -223,8 +223,8 @@ export function createTurnReader(connection: SqliteConnection, checkPlace: () =>
 
 export type OnPiece = (texts: readonly string[]) => void;
 
-/** Reads a list that an index serves, between requests, on its own connection. */
-export function openLightList(file: string, onPiece: OnPiece, onClose: () => void): Snapshot {
+/** Reads a list that an index serves, in turns of long work, on its own connection. */
+export function openLightList(file: string, caller: Caller, onPiece: OnPiece, onClose: () => void): Snapshot {
   const connection = connect(file, true);
   connection.command(BEGIN);
   let rows: IterableIterator<Row> | undefined;
@@ -240,7 +240,7 @@ export function openLightList(file: string, onPiece: OnPiece, onClose: () => voi
       if (some.length < BATCH_ROWS && length < BATCH_CHARS) continue;
       onPiece(some);
       yield some;
-      await nextTurn();
+      await caller.turn();
       if (!isOpen) throw unavailable('stopping');
       [some, length] = [[], 0];
     }

@@ -88,10 +88,11 @@ export function openSqlite(
       checkPlace();
       reader.value(PING, []);
     },
-    snapshot: (caller = NO_CLIENT, heavy = true) => {
+    snapshot: async (caller = NO_CLIENT, heavy = true) => {
+      if (!heavy) await caller.turn();
       reader.requirePlace();
       if (heavy) return readers.snapshot(caller, holding(caller));
-      const list: Snapshot = openLightList(file, holding(caller), () => lightLists.delete(list));
+      const list: Snapshot = openLightList(file, caller, holding(caller), () => lightLists.delete(list));
       lightLists.add(list);
       return list;
     },
