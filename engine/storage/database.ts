@@ -59,7 +59,8 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
   const performing: Performing = async ({ kind, caller, row }, ask, hasWritten) => {
     const leave = await admission.take(kind, caller, row);
     try {
-      return await during(ask, kind === 'write' ? 'write' : 'read', hasWritten);
+      // A dry run takes the place of a write, but only reads.
+      return await during(ask, hasWritten ? 'write' : 'read', hasWritten);
     } finally {
       leave();
       if (kind === 'write') observer.onWrite?.();

@@ -90,7 +90,7 @@ export const outcomeUnknown = (cause: unknown): Problem =>
 /** Refuses a statement after its transaction: it would run in the next transaction. */
 export const lateStatement = (): Error => new Error('A statement came after the end of its transaction');
 
-export type Purpose = 'read' | 'write' | undefined;
+export type Purpose = 'read' | 'write';
 
 /** A shortage that ended a minute ago is over. */
 const SHORTAGE_MS = 60_000;
@@ -99,8 +99,8 @@ const SHORTAGE_MS = 60_000;
 export function createOutages(database: string, log: Log | undefined, textOf: (error: unknown) => string) {
   const seenAt = new Map<Reason, number>();
   const isShort = (of: Reason): boolean => performance.now() - (seenAt.get(of) ?? -Infinity) < SHORTAGE_MS;
-  /** `ofWrite`: a write has failed, so only a write can show that the database works. */
-  let current: { readonly since: number; ofWrite: boolean; requests: number } | undefined;
+  /** `failing`: a write does not show that reads work, nor a read that writes do. */
+  let current: { readonly since: number; readonly failing: Set<Purpose>; requests: number } | undefined;
 
   function runShort(of: Reason, error?: unknown): void {
     const { shortage } = reasons[of];
@@ -109,21 +109,23 @@ export function createOutages(database: string, log: Log | undefined, textOf: (e
     seenAt.set(of, performance.now());
   }
 
-  function failed(error: unknown, of: Purpose): void {
+  function failed(error: unknown, of?: Purpose): void {
     if (error instanceof Unavailable) runShort(error.reason, error);
     if (!log || !isOutage(error)) return;
     if (current === undefined) {
-      current = { since: performance.now(), ofWrite: false, requests: 0 };
+      current = { since: performance.now(), failing: new Set(), requests: 0 };
       const cause = textOf(innermost(error));
       log.error({ database, problem: error.code, cause }, error.message.replace(/; try again$/, ''));
     }
-    current.ofWrite ||= of === 'write';
+    current.failing.add(of ?? 'read');
     if (of) current.requests += 1;
   }
 
   /** Ignores work that began before the outage, as its connection may have been open. */
   function succeeded(began: number, of: Purpose): void {
-    if (!current || began < current.since || (current.ofWrite && of !== 'write')) return;
+    if (!current || began < current.since) return;
+    current.failing.delete(of);
+    if (current.failing.size > 0) return;
     const milliseconds = Math.round(performance.now() - current.since);
     log?.info({ database, failedRequests: current.requests, milliseconds }, 'the database works again');
     current = undefined;
@@ -132,12 +134,12 @@ export function createOutages(database: string, log: Log | undefined, textOf: (e
   return {
     runShort,
     shortages: () => ({ connections: isShort('connections'), locks: isShort('locks') }),
-    /** `of`: undefined if no request asks. `hasWritten`: a write that changes no row shows no more than a read. */
+    /** `of`: undefined for a probe, which reads. `hasWritten`: a write that changes no row shows no more than a read. */
     watched: async <T>(ask: () => Awaitable<T>, of?: Purpose, hasWritten?: (result: T) => boolean): Promise<T> => {
       const began = performance.now();
       try {
         const result = await ask();
-        if (current) succeeded(began, hasWritten?.(result) === false ? 'read' : of);
+        if (current) succeeded(began, hasWritten?.(result) === false ? 'read' : (of ?? 'read'));
         return result;
       } catch (error) {
         failed(error, of);

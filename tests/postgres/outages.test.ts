@@ -84,12 +84,13 @@ onServer('the log', () => {
     expect((await said(2)).slice(1)).toEqual(['info the database works again ']);
   });
 
-  it('says that writes work again after a write, not after a read or a request that changes nothing', async () => {
+  it('says that writes work again after a write, not after a read, a dry run, or a request that changes nothing', async () => {
     const said = listening();
     await run('alter role clerk set default_transaction_read_only = on');
     await run(CUT);
     expect((await send('PUT /api/tax-classes/1', { position: 7 })).status).toBe(503);
     expect((await send('GET /api/tax-classes')).status).toBe(200);
+    expect((await send('PUT /api/tax-classes/1?dryRun=true', { position: 8 })).status).toBe(200);
     expect((await send('PUT /api/tax-classes/1', { position: 8 })).status).toBe(503);
     await run('alter role clerk reset default_transaction_read_only');
     for (const [title, status] of [
