@@ -25,7 +25,7 @@ const WITHOUT_DATABASE = [
   'tests/field-types/(array-items|values)\\.',
   'tests/http/(body|framing|hidden-fields|limits|steps)\\.',
   'tests/query/readers\\.',
-  'tests/server/(file|postgres-urls|public-url|sensitive|serve)\\.',
+  'tests/server/(file|outages|postgres-urls|public-url|sensitive|serve)\\.',
   'tests/suite/command\\.',
   'tests/writes/triggers\\.',
 ];

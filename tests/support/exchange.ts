@@ -17,6 +17,8 @@ interface Parts {
 }
 
 const ALONE = new Agent({ keepAlive: false });
+/** Links to other pages of the longest query are longer than the 16 KB that Node.js takes by default. */
+const MAX_HEADERS = 65_536;
 
 /** `exchange(url, 'GET /api/things/1')`. */
 export function exchange(
@@ -27,7 +29,8 @@ export function exchange(
   const [method = 'GET', path = '/'] = title.split(' ', 2);
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
-    const sent = request({ hostname, port, path, method, headers, agent }, (response) => {
+    const options = { hostname, port, path, method, headers, agent, maxHeaderSize: MAX_HEADERS };
+    const sent = request(options, (response) => {
       let text = '';
       response.setEncoding('utf8');
       response.on('data', (piece: string) => (text += piece));

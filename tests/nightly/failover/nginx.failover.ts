@@ -1,12 +1,13 @@
 /** Instances that are replaced one after the other behind nginx, with the lines of the guide. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Cluster, startCluster } from '../../support/cluster.ts';
 import { type Running, urlOf, useCompiled } from '../../support/compiled.ts';
-import { exchange } from '../../support/exchange.ts';
+import { exchange, exchangeJson } from '../../support/exchange.ts';
 import { freePort } from '../../support/free-port.ts';
 import { until } from '../../support/leaving.ts';
 
@@ -73,8 +74,7 @@ const FOLDERS = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
     const done = new AbortController();
     const count = (answer: string): void => void statuses.set(answer, (statuses.get(answer) ?? 0) + 1);
     const write = async (key: string): Promise<number> => {
-      const headers = { 'content-type': 'application/json', 'idempotency-key': key };
-      const { status } = await exchange(url, 'POST /api/tmp-vars', { headers, body: '{}' });
+      const { status } = await exchangeJson(url, 'POST /api/tmp-vars', {}, { 'idempotency-key': key });
       // nginx does not repeat a POST that an instance has closed the connection to.
       return status === 502 ? write(key) : status;
     };
@@ -96,5 +96,21 @@ const FOLDERS = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
     expect([...statuses.keys()].toSorted()).toEqual(['read 200', 'write 201']);
     const { headers } = await exchange(url, 'GET /api/tmp-vars?_cnd[limit]=0,1');
     expect(Number(headers['x-total-count'])).toBe(statuses.get('write 201'));
+  });
+
+  test('pages of the longest query that nginx takes link each other', async () => {
+    for (const name of ['1', '2', '3']) await exchangeJson(url, 'POST /api/tmp-vars', { name });
+    // Letters that cannot be compressed; nginx takes 8 KB for the line of a request.
+    const noise = createHash('shake256', { outputLength: 5900 }).update('noise').digest('base64url');
+    const first = `GET /api/tmp-vars?_cnd[value][ne]=${noise}&_cnd[orderBy]=name&_cnd[limit]=0,1`;
+    expect(first.length).toBeGreaterThan(7900);
+    const statuses: number[] = [];
+    for (let title: string | undefined = first; title !== undefined && statuses.length < 3;) {
+      const { status, headers } = await exchange(url, title);
+      statuses.push(status);
+      const [, next] = /<([^>]*)>; rel="next"/.exec(String(headers['link'])) ?? [];
+      title = next && `GET ${next}`;
+    }
+    expect(statuses).toEqual([200, 200, 200]);
   });
 });
