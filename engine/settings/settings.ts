@@ -25,12 +25,16 @@ export const AUTO_WORKERS = 0;
 const NO_NAMES: readonly string[] = [];
 
 export const settingsTable = {
-  host: setting('HOST', '127.0.0.1', matching(/^[\w.:%-]+$/, 'a host name or an IP address')),
+  host: setting(
+    'HOST',
+    '127.0.0.1',
+    matching(/^(?:[\w.-]+|[\da-f]*:[\da-f]*:[\w.:%-]*)$/i, 'a host name or an IP address'),
+  ),
   port: setting('PORT', '3000', wholeNumber(0, 65_535)),
   workers: setting('WORKERS', '1', or('auto', AUTO_WORKERS, wholeNumber(1, 256))),
   databaseUrl: setting('DATABASE_URL', 'sqlite:data/records.db', {
     ...matching(
-      /^(sqlite:(?!:memory:|\/\/|file:)[^?\n]+|postgres(ql)?:\/\/.+)$/,
+      /^(sqlite:(?!:memory:|\/\/|file:|\w+:\/\/)[^?\n]+|postgres(ql)?:\/\/.+)$/,
       'sqlite: and the path of a file, like sqlite:data/records.db, or postgres://USER:PASSWORD@HOST:PORT/DATABASE',
     ),
     meant: pathMeant,
@@ -187,16 +191,16 @@ export function expectedFor({ expected, meant }: Omit<SettingValue<unknown>, 'pa
   return hint === undefined ? expected : `${expected}; did you mean ${hint}?`;
 }
 
-/** Whatever may be a password is left out, also where a mistake has put it into another part of the URL. */
+/** A path, or hosts with ports, in which no part can be a password that a mistake has put there. */
+export const isPlainPlace = (text: string): boolean =>
+  /^(?:[^:=@%]|:(?=\d*(?:[,/\\]|$))|\[[\da-f:.]*\]|%(?!(?:25)*(?:40|3[adf]))[\da-f]{2})*$/i.test(text);
+
+/** Leaves out whatever may be a password. */
 export function withoutPassword(text: string): string {
-  const [, scheme = '', rest = ''] = /^([a-z][a-z\d+.-]*:)?(.*)$/is.exec(text) ?? [];
-  if (scheme === 'sqlite:' && !/^\/\/|pass\w*=/i.test(rest)) return text;
-  const [place = '', ...query] = rest.split(/[?#]|%3f|%23/i);
-  const shown = place.replace(/^(\/*).*(?:@|%40)/is, '$1…@').replace(/pass\w*\s*=.*/is, '…');
-  const isMisread =
-    /^postgres/i.test(scheme) && shown === place && !/^\/\/[^:]*(:\d*(,[^:]*|\/[^:]*$|$))*$/.test(place);
-  if (isMisread || /@|%40/i.test(query.join(''))) return `${scheme}…`;
-  return scheme + shown + (query.length > 0 ? '?…' : '');
+  const [, scheme = '', slashes = '', user = '', place = '', query = ''] =
+    /^(sqlite:(?:file:)?|[a-z][a-z\d+.-]*:(?=\/\/))?(\/*)([^?#]*(?:@|%40))?([^?#]*)(.*)$/is.exec(text) ?? [];
+  if (!isPlainPlace(place) || /@|%40/i.test(query)) return `${scheme}…`;
+  return scheme + slashes + (user && '…@') + place + (query && '?…');
 }
 
 /** A quarter of the heap or of half the memory: buffers are outside the heap, and garbage needs room. */
@@ -236,16 +240,19 @@ function listOf(
       return items.every(fits) ? items : undefined;
     },
     meant: (text) => {
-      const items = itemsOf(text).map((item) => (fits(item) ? item : meant(item)));
+      const items = text.match(/[^\s,;"']+/g)?.map((item) => (fits(item) ? item : meant(item))) ?? [undefined];
       return items.includes(undefined) ? undefined : items.join(',');
     },
   };
 }
 
+/** Patterns, which are compared as a whole with what a client sends, and words of other settings. */
+const NO_NAME = /\*|(?:^|[./])\.|^(?:auto|none|all|off)$/;
+
 /** As browsers send it: in lower case and Punycode, without a default port or a final dot. */
 function hostIn(text: string): string | undefined {
   const host = text.replace(/^https?:\/\//i, '');
-  if (host.includes('*') || !URL.canParse(`http://${host}`)) return undefined;
+  if (NO_NAME.test(host) || !URL.canParse(`http://${host}`)) return undefined;
   return new URL(`http://${host}`).hostname.replace(/\.$/, '');
 }
 
@@ -254,9 +261,8 @@ function originIn(text: string): string | undefined {
   return url?.origin;
 }
 
-/** No pattern: what a browser sends is compared as a whole. */
 function namedOriginIn(text: string): string | undefined {
-  return text.includes('*') ? undefined : originIn(text);
+  return NO_NAME.test(text) ? undefined : originIn(text);
 }
 
 function someOf<T extends string>(words: readonly T[]): SettingValue<readonly T[]> {
@@ -295,7 +301,7 @@ function numeric(what: string, pattern: RegExp, minimum: number, maximum: number
 /** An SQLite file takes no URL: neither slashes for a host, nor a query. */
 function pathMeant(text: string): string | undefined {
   const [, slashes = '', path] = /^sqlite:(?:file:)?(\/*)([^?]+)/.exec(text) ?? [];
-  if (path === undefined || path === ':memory:' || (slashes.length > 1 && /@|%40/.test(path))) return undefined;
+  if (path === undefined || !isPlainPlace(path)) return undefined;
   return slashes.length > 1 ? `sqlite:${path} or sqlite:/${path}` : `sqlite:${slashes}${path}`;
 }
 

@@ -22,6 +22,13 @@ test.each([
   ['ALLOWED_HOSTS', 'records.example:8080', HOSTS, 'records.example'],
   ['ALLOWED_HOSTS', 'https://records.example/', HOSTS, 'records.example'],
   ['ALLOWED_HOSTS', 'localhost,bücher.example', HOSTS, 'localhost,xn--bcher-kva.example'],
+  ['ALLOWED_HOSTS', 'records.example/api', HOSTS, 'records.example'],
+  ['ALLOWED_HOSTS', 'records.example,', HOSTS, 'records.example'],
+  ['ALLOWED_HOSTS', 'records.example www.example', HOSTS, 'records.example,www.example'],
+  ['CORS_ORIGINS', 'https://shop.example/cart, ', ORIGINS, 'https://shop.example'],
+  ['CORS_ORIGINS', 'https://a.example;https://b.example', ORIGINS, 'https://a.example,https://b.example'],
+  ['CORS_ORIGINS', '"https://shop.example"', ORIGINS, 'https://shop.example'],
+  ['CORS_ORIGINS', ',https://a.example,,*', ORIGINS, 'https://a.example,*'],
 ])('%s=%s', (name, value, expected, meant) => {
   expect(() => readSettings({ [name]: value })).toThrow(`${name} is "${value}"; ${expected}; did you mean ${meant}?`);
   expect(readSettings({ [name]: meant })).toMatchObject({});
@@ -32,7 +39,12 @@ test.each([
   ['CORS_ORIGINS', 'ftp://shop.example'],
   ['CORS_ORIGINS', 'null'],
   ['CORS_ORIGINS', 'https://*.shop.example'],
-  ['ALLOWED_HOSTS', 'a b'],
+  ['CORS_ORIGINS', ' , '],
+  ['CORS_ORIGINS', 'https://.shop.example'],
+  ['ALLOWED_HOSTS', 'a b%'],
+  ['ALLOWED_HOSTS', '.shop.example'],
+  ['ALLOWED_HOSTS', 'auto,shop.example'],
+  ['ALLOWED_HOSTS', 'none'],
   ['ALLOWED_HOSTS', '*.shop.example'],
 ])('%s=%s has no nearest value', (name, value) => {
   expect(() => readSettings({ [name]: value })).toThrow(/separated by commas$/);
@@ -42,4 +54,11 @@ test.each([
   ['CORS_ORIGINS', 'http://localhost:5173,https://shop.example,http://[::1]:8080,https://xn--bcher-kva.example'],
   ['IMAGE_ORIGINS', 'https://*.shop.example'],
   ['ALLOWED_HOSTS', 'Records.Example.com,my_host,10.0.0.7'],
+  ['HOST', 'my_host.example'],
+  ['HOST', '::'],
+  ['HOST', 'fe80::1%eth0'],
 ])('%s=%s is accepted', (name, value) => expect(readSettings({ [name]: value })).toMatchObject({}));
+
+test.each(['0.0.0.0:3000', 'localhost:3000', '[::1]', 'http://localhost'])('HOST=%s is refused', (value) => {
+  expect(() => readSettings({ HOST: value })).toThrow(`HOST is "${value}"; expected a host name or an IP address`);
+});

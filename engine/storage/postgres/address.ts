@@ -1,6 +1,6 @@
 /** Parses database URLs and removes the engine's own parameters. */
 import { didYouMean } from '../../names.ts';
-import { onOrOff, wholeNumber } from '../../settings/settings.ts';
+import { isPlainPlace, onOrOff, wholeNumber } from '../../settings/settings.ts';
 import { StartError } from '../../problem.ts';
 import { LOCK_TIMEOUT_MS, POOL_SIZE } from './tuning.ts';
 
@@ -47,9 +47,11 @@ export function parseAddresses(text: string, setting: string): readonly Postgres
 
 function addressOf(url: URL, setting: string): PostgresAddress {
   const { searchParams } = url;
-  for (const name of searchParams.keys())
-    if (!KNOWN_PARAMETERS.has(name) && searchParams.has('password'))
-      throw new StartError(`${setting} has a parameter that is not known; an & in a password is written %26`);
+  for (const [name, value] of searchParams)
+    if (!KNOWN_PARAMETERS.has(name) && (value === '' || searchParams.has('password')))
+      throw new StartError(
+        `${setting} has a parameter that is not known; in a password, & is written %26, and ? is written %3F`,
+      );
     else if (!KNOWN_PARAMETERS.has(name))
       throw new StartError(
         `${setting} has ${name}${ALTERNATIVES.get(name) ?? `, which is not a known parameter${didYouMean(name, KNOWN_PARAMETERS)}`}`,
@@ -94,4 +96,4 @@ function urlsIn(text: string, setting: string): readonly URL[] {
 
 /** Whether a password seems to stand where messages show it. */
 const isMisread = ({ host, pathname, hash, searchParams }: URL): boolean =>
-  hash !== '' || /@|%40|%3a|%3f/i.test(host + pathname + [...searchParams.keys()].join(''));
+  hash !== '' || ![host, pathname, ...searchParams.getAll('host'), ...searchParams.keys()].every(isPlainPlace);
