@@ -10,7 +10,7 @@ import type { OtherColumn } from './task.ts';
 /**
  * Kinds: relation (`detail`: table or view), column (`detail`: type, default), needed (column without default), index,
  * notNull, trigger (`detail`: its events), reader (of column or index `detail`: a view, an index, a constraint, a foreign key of another table),
- * denied (table or schema `name` has another owner).
+ * property (of column `detail`, or of the table: a comment, a grant), denied (table or schema `name` has another owner).
  */
 interface Found {
   readonly kind: string;
@@ -50,6 +50,7 @@ const ownTables = ({ types, joins }: AppliedModel) => [
   ...Object.values(types).map((type) => ({
     table: type.table,
     made: type.made,
+    sequences: (type.key?.type ?? 'integer') === 'integer' ? [`${type.table}_${type.identifier}_seq`] : [],
     columns: columnsIn(type).filter((column) => column !== OPEN_COLUMN || type.open),
     links: type.references.map(({ column }) => column),
     nullable: [
@@ -59,7 +60,7 @@ const ownTables = ({ types, joins }: AppliedModel) => [
   })),
   ...joins.map(({ table, made, left, right }) => {
     const columns = [left.column, right.column];
-    return { table, made, columns, links: columns, nullable: [] };
+    return { table, made, sequences: [], columns, links: columns, nullable: [] };
   }),
 ];
 
@@ -96,16 +97,6 @@ export function driftOf(applied: AppliedModel, catalogue: Catalogue): readonly D
   });
 }
 
-/** With columns that somebody else has made NOT NULL. */
-function readersOf(applied: AppliedModel, catalogue: Catalogue, table: string): readonly Found[] {
-  const own = ownTables(applied).find((one) => one.table === table);
-  const required = found(catalogue, table, 'notNull').filter(({ name }) => own?.nullable.includes(name));
-  return [
-    ...found(catalogue, table, 'reader'),
-    ...required.map((one) => ({ ...one, name: `constraint not null (${one.name})`, detail: one.name })),
-  ];
-}
-
 function othersAmong({ columns }: { readonly columns: readonly string[] }, all: readonly Found[]): readonly Found[] {
   const own = new Set([...columns, OPEN_COLUMN].map(nameKey));
   return all.filter(({ name }) => !own.has(nameKey(name)) && !name.startsWith(ENGINE_PREFIX));
@@ -117,19 +108,31 @@ export function otherColumns(applied: AppliedModel, catalogue: Catalogue, table:
   return others.map(({ name, detail }) => ({ name, words: detail }));
 }
 
-export function othersIn(applied: AppliedModel, catalogue: Catalogue): readonly string[] {
-  const links = new Set(ownLinks(applied));
-  return ownTables(applied).flatMap(({ table, made }) => {
-    const names = [
-      ...otherColumns(applied, catalogue, table).map(({ name }) => `column ${name}`),
-      ...namesOf(catalogue, table, 'index').flatMap((name) => (name in made ? [] : `index ${name}`)),
-      ...namesOf(catalogue, table, 'trigger').map((name) => `trigger ${name}`),
-      ...readersOf(applied, catalogue, table).flatMap(({ name }) =>
-        /^(trigger|index|foreign key) /.test(name) || links.has(name) ? [] : name,
-      ),
-    ];
-    return [...new Set(names)].map((name) => `${name} of ${table}`);
+/** What somebody else has made of the engine's tables; `name` says what it is. */
+function othersOf(applied: AppliedModel, catalogue: Catalogue): readonly Found[] {
+  const [indexes, links] = [ownIndexes(applied), new Set(ownLinks(applied))];
+  return ownTables(applied).flatMap((own) => {
+    const columns = new Set(othersAmong(own, found(catalogue, own.table, 'column', 'needed')));
+    return catalogue.flatMap((one): Found | readonly Found[] => {
+      const { kind, table, name } = one;
+      if (table !== own.table) return [];
+      if (columns.has(one) || kind === 'trigger' || (kind === 'index' && !indexes.has(name)))
+        return { ...one, name: `${kind.replace('needed', 'column')} ${name}` };
+      if (kind === 'notNull' && own.nullable.includes(name))
+        return { ...one, kind: 'reader', name: `constraint not null (${name})`, detail: name };
+      const isOwn = links.has(name) || (name.startsWith('index ') && indexes.has(name.slice('index '.length)));
+      return kind === 'property' || (kind === 'reader' && !isOwn) ? one : [];
+    });
   });
+}
+
+const isListedTwice = ({ kind, name }: Found): boolean => kind === 'reader' && /^(trigger|index) /.test(name);
+
+export function othersIn(applied: AppliedModel, catalogue: Catalogue): readonly string[] {
+  const others = othersOf(applied, catalogue).filter(
+    (one) => one.kind !== 'property' && !isListedTwice(one) && !one.name.startsWith('foreign key '),
+  );
+  return [...new Set(others.map(({ name, table }) => `${name} of ${table}`))];
 }
 
 export const ownIndexes = (applied: AppliedModel): ReadonlySet<string> =>
@@ -140,15 +143,22 @@ export function triggersOf({ tasks, seeds }: MigrationStep, catalogue: Catalogue
   const updated = new Set(tasks.flatMap(({ table, updates }) => (updates && table !== undefined ? table : [])));
   const isFired = ({ kind, table, detail }: Found): boolean =>
     kind === 'trigger' &&
-    ((seeds.includes(table) && /insert|update/.test(detail)) || (updated.has(table) && detail.includes('update')));
+    ((seeds.includes(table) && /insert|update|of/.test(detail)) || (updated.has(table) && detail.includes('update')));
   return catalogue.filter(isFired).map(({ name, table }) => `${name} of ${table}`);
 }
 
-/** Names that several tables and indexes would have. PostgreSQL makes an index and a sequence for each table's identifier. */
-export function namesTwice(wanted: AppliedModel, { locks }: Pick<Dialect, 'locks'>): ReadonlySet<string> {
-  const names = ownTables(wanted)
-    .flatMap(({ table, made }) => [table, ...Object.keys(made), ...(locks ? [`${table}_pkey`, `${table}_id_seq`] : [])])
+/** Of tables and indexes. PostgreSQL makes an index and a sequence for each table's identifier. */
+const ownNames = (applied: AppliedModel, hasKeys: boolean): readonly string[] =>
+  ownTables(applied)
+    .flatMap(({ table, made, sequences }) => [
+      table,
+      ...Object.keys(made),
+      ...(hasKeys ? [`${table}_pkey`, ...sequences] : []),
+    ])
     .map(nameKey);
+
+export function namesTwice(wanted: AppliedModel, { locks }: Pick<Dialect, 'locks'>): ReadonlySet<string> {
+  const names = ownNames(wanted, locks);
   return new Set(names.filter((name, at) => names.indexOf(name) < at));
 }
 
@@ -166,23 +176,31 @@ export function obstaclesTo(
   twice: ReadonlySet<string>,
 ): readonly string[] {
   const { creates, edits, tasks, rowsIn: table = '' } = step;
-  const own = new Set([...ownTables(applied).map((one) => one.table), ...ownIndexes(applied)].map(nameKey));
-  const links = new Set(ownLinks(applied));
+  const own = new Set(ownNames(applied, true));
   const isOwn = (name: string): boolean => own.has(nameKey(name));
   const relations = new Map(found(catalogue, '', 'relation').map(({ name, detail }) => [nameKey(name), detail]));
-  const columns = new Set(otherColumns(applied, catalogue, table).map(({ name }) => nameKey(name)));
   const isDropped = isTableDrop(step);
+  const isReplaced = !kindOf(step).isDrop && tasks.some(({ forgets }) => forgets);
+  const isRebuilt = tasks.some(({ replaces }) => replaces);
+  const gone = new Set(edits.flatMap((edit) => (edit.kind === 'dropColumn' ? edit.name : [])));
   const lost = new Set([
     ...tasks.flatMap((task) => task.drops ?? []),
     ...edits.flatMap((edit) => (edit.kind === 'dropIndex' ? edit.name : [])),
   ]);
-  const isRebuilt = tasks.some(({ replaces }) => replaces);
-  const added = edits.flatMap((edit) => (edit.kind === 'addColumn' ? edit.column.name : []));
-  const readers = readersOf(applied, catalogue, table).filter(({ name, detail }) => {
+  const others = othersOf(applied, catalogue).filter((one) => one.table === table);
+  const isThere = (kind: string, name: string): boolean =>
+    others.some((one) => nameKey(one.name) === nameKey(`${kind} ${name}`));
+  const taken = [
+    ...edits.flatMap((edit) => (edit.kind === 'addColumn' ? [['column', edit.column.name] as const] : [])),
+    ...tasks.flatMap(({ constraint }) => (constraint === undefined ? [] : [['constraint', constraint] as const])),
+  ].filter(([kind, name]) => isThere(kind, name));
+  const inTheWay = others.filter((one) => {
+    const { kind, name, detail } = one;
+    if (isReplaced) return !isListedTwice(one);
+    if (kind === 'property') return isRebuilt ? !isThere('column', detail) : lost.has(detail) && !gone.has(detail);
     const isConstraint = name.startsWith('constraint ');
-    const isOwnPart = links.has(name) || (name.startsWith('index ') && isOwn(name.slice('index '.length)));
-    if (isOwnPart || (isDropped && (isConstraint || name.startsWith('index ')))) return false;
-    return isDropped || (isRebuilt && isConstraint) || (detail !== '' && lost.has(detail));
+    if (kind !== 'reader' || isDropped) return isDropped && kind === 'reader' && !isConstraint && !isListedTwice(one);
+    return (isRebuilt && isConstraint) || (detail !== '' && lost.has(detail));
   });
   const isDenied = tasks.length > 0 && table !== '' && found(catalogue, table, 'denied').length > 0;
   const schema = creates.length > 0 ? found(catalogue, '', 'denied')[0]?.name : undefined;
@@ -196,10 +214,11 @@ export function obstaclesTo(
         (name) =>
           `there is a ${relations.get(nameKey(name))} "${name}" already, which the engine did not make: rename or drop it, or choose another name`,
       ),
-    ...added
-      .filter((name) => columns.has(nameKey(name)))
-      .map((name) => `table ${table} has a column "${name}" already, which the engine did not make: rename or drop it`),
-    ...readers.map(
+    ...taken.map(
+      ([kind, name]) =>
+        `table ${table} has a ${kind} "${name}" already, which the engine did not make: rename or drop it`,
+    ),
+    ...inTheWay.map(
       ({ name }) => `${name} depends on what this replaces or drops: drop it first, and make it again afterwards`,
     ),
     isDenied

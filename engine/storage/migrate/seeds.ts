@@ -11,13 +11,14 @@ import {
   type UniqueMembers,
   uniqueIndexes,
 } from '../../model/model.ts';
-import { Problem } from '../../problem.ts';
+import { innermost, Problem, reasonOf } from '../../problem.ts';
 import { encode, encodedDefault, heldOperand } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import { type Driver, type Reader, SeedRefused, type Writer } from '../driver.ts';
 import { createReads } from '../read/reads.ts';
 import { METADATA } from '../tables.ts';
 import type { Clock } from '../columns.ts';
+import { MissingObject } from '../unavailable.ts';
 import { createWrites } from '../write/writes.ts';
 import { rowsWhere, type TypeChange, valueAfter } from './diff.ts';
 import { createStep, type MigrationStep, type StepCheck } from './steps.ts';
@@ -62,7 +63,14 @@ export function seedSteps(
     const detail = `record${seeds.length === 1 ? '' : 's'} ${shown.join(', ')}${more}`;
     const all = Map.groupBy([...seeds, ...seeds.flatMap((seed) => [...mentionsIn(seed)])], (one) => one.type);
     const checks = [...all].flatMap(([one, mentions]) => checksOf(one, mentions, changes, allPending, dialect));
-    const tables = [...all.keys()].map(({ table }) => table);
+    const tables = [...all.values()]
+      .flat()
+      .flatMap(({ type: one, item }) => [
+        one.table,
+        ...[...one.relations.values()].flatMap(({ name, link }) =>
+          link.at === 'join' && name in item ? link.table.name : [],
+        ),
+      ]);
     return [
       createStep('add-seed', type.name, { detail, checks, seeds: tables, rowsIn: changes.get(type)?.before.table }),
     ];
@@ -180,14 +188,16 @@ export async function insertSeeds(model: Model, writer: Writer, driver: Driver, 
     try {
       await insert(writer, { type, items: newItems(bodies) });
     } catch (error) {
-      const isOfSeeds = error instanceof Problem && error.status < 500;
-      throw isOfSeeds ? new SeedRefused(reasonsOf(error, type, identifiers)) : error;
+      if (error instanceof Problem && error.status >= 500 && !(error instanceof MissingObject)) throw error;
+      throw new SeedRefused(reasonsOf(error, type, identifiers), { cause: error });
     }
     for (const identifier of identifiers) await writer.run(METADATA.addSeed, [numberOfSeed(identifier), type.name]);
   }
 }
 
-function reasonsOf({ errors, message }: Problem, { name }: RecordType, identifiers: readonly Identifier[]): string {
+function reasonsOf(error: unknown, { name }: RecordType, identifiers: readonly Identifier[]): string {
+  const errors = error instanceof Problem ? error.errors : [];
+  const message = reasonOf(error instanceof MissingObject ? innermost(error) : error);
   const reasons = (errors.length > 0 ? errors : [{ message }]).map((fault) => {
     const [, index] = /^\/(\d+)/.exec('pointer' in fault ? fault.pointer : '') ?? [];
     const who =

@@ -16,6 +16,7 @@ export type Edit =
         readonly nullable: boolean;
         readonly limits?: string | undefined;
         readonly onDelete?: OnDelete;
+        readonly hasOtherDefault?: boolean;
       };
     }
   | { readonly kind: 'dropColumn'; readonly name: string; readonly isReference: boolean }
@@ -88,6 +89,8 @@ export interface Task {
   /** Whether the records of the table go with it, and what the log has of them. */
   readonly forgets?: true;
   readonly builds?: string;
+  /** The constraint that it makes, or gives its name. */
+  readonly constraint?: string;
   /** Whether it updates rows, so that triggers fire. */
   readonly updates?: boolean;
 }

@@ -225,11 +225,13 @@ function keptSteps(change: TypeChange, one: FieldChange, before: NamedField): re
   const shape = { constraints: before.constraints, examples: [] };
   const limits = limitsOf(before.type, shape);
   const hasLimits = limits === limitsOf(type.name, field);
+  const [was, now] = [writtenDefault(before), writtenDefault(field)];
+  const hasOtherDefault = was !== now;
   const edits: readonly Edit[] = [
-    { kind: 'changeColumn', column, was: { nullable: before.nullable, limits } },
+    { kind: 'changeColumn', column, was: { nullable: before.nullable, limits, hasOtherDefault } },
     ...(folded?.from === undefined
       ? []
-      : [{ kind: 'changeColumn', column: folded.column, was: { nullable: true } } as const]),
+      : [{ kind: 'changeColumn', column: folded.column, was: { nullable: true, hasOtherDefault } } as const]),
   ];
   const isSameType = before.type === type.name;
   const detail = type.expected(field);
@@ -247,11 +249,10 @@ function keptSteps(change: TypeChange, one: FieldChange, before: NamedField): re
   if (!before.nullable && field.nullable) add('relax-field', { edits });
   if (before.nullable && !field.nullable) {
     const rows = rowsWhere(change, `${stored} is null`);
-    add(hasDefault(column) ? 'fill-field' : 'require-field', { edits, now: writtenDefault(field), rows });
+    add(hasDefault(column) ? 'fill-field' : 'require-field', { edits, now, rows });
   }
-  const [was, now] = [writtenDefault(before), writtenDefault(field)];
   // Defaults of different types cannot be compared.
-  if (isSameType && was !== now) add('change-default', { was, now, edits });
+  if (isSameType && hasOtherDefault) add('change-default', { was, now, edits });
   if (before.generated !== field.generated) {
     if (field.generated === undefined) add('stop-generating', { was: before.generated });
     else add('generate-field', { now: field.generated });

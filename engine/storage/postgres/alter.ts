@@ -89,13 +89,13 @@ class TableAlterer {
     return [
       ...(isLimited ? [this.#withoutCheck(one.name), ...this.#checks(one)] : []),
       ...(isLinked
-        ? [this.#altering('define', `drop constraint ${this.#linkOf(column)}`), ...this.#links(column)]
+        ? [this.#altering('define', `drop constraint ${quote(this.#linkOf(column))}`), ...this.#links(column)]
         : []),
       ...(was.nullable && !column.nullable ? this.#required(one) : []),
       ...(!was.nullable && column.nullable
         ? [this.#altering('settle', `alter column ${quote(column.name)} drop not null`)]
         : []),
-      this.#changeDefault(column),
+      ...(was.hasOtherDefault ? [this.#changeDefault(column)] : []),
     ];
   }
 
@@ -134,19 +134,23 @@ class TableAlterer {
 
   #checks({ name, column }: NewColumn): readonly Task[] {
     const limits = checkOf({ ...column, name }, this.#dialect.name, quote);
-    const wanted = quote(generatedName(this.#table, column.name, 'check'));
-    return limits === '' ? [] : this.#checked(limits, (check) => [`rename constraint ${check} to ${wanted}`]);
+    const constraint = generatedName(this.#table, column.name, 'check');
+    if (limits === '') return [];
+    const tasks = this.#checked(limits, (check) => [`rename constraint ${check} to ${quote(constraint)}`]);
+    return tasks.map((task) => ({ ...task, constraint }));
   }
 
-  readonly #linkOf = ({ name }: Column): string => quote(foreignKeyName(this.#table, name));
+  readonly #linkOf = ({ name }: Column): string => foreignKeyName(this.#table, name);
 
   /** NOT VALID still checks later writes; earlier rows had the same key, or have none. */
   #links(column: Column): readonly Task[] {
     const { name, reference } = column;
     if (!reference) return [];
+    const constraint = this.#linkOf(column);
+    const sql = `${addForeignKey(this.#table, name, reference, this.#dialect)} not valid`;
     return [
-      this.#taskOf('link', `${addForeignKey(this.#table, name, reference, this.#dialect)} not valid`),
-      this.#altering('confirm', `validate constraint ${this.#linkOf(column)}`),
+      { ...this.#taskOf('link', sql), constraint },
+      this.#altering('confirm', `validate constraint ${quote(constraint)}`),
     ];
   }
 

@@ -1,16 +1,26 @@
--- Schema objects. Dropping a column drops its constraints and indexes; those of others block a step.
+-- Schema objects. Dropping a column drops its constraints and indexes, and a table takes more along; what others made of these
+-- blocks a step. So do properties, which a column or a table that takes the place of another does not have.
 with own as (
-    select oid, relname::text as name, relnatts from pg_class where relnamespace = quote_ident(current_schema())::regnamespace and relkind in ('r', 'p')
+    select oid, relname::text as name, relacl, reloptions, relrowsecurity from pg_class
+    where relnamespace = quote_ident(current_schema())::regnamespace and relkind in ('r', 'p')
+  ), part as (
+    select name, 'pg_class'::regclass as class, oid as id from own
+    union all select name, 'pg_type'::regclass, t.oid from own join pg_type r on r.typrelid = own.oid join pg_type t on t.oid in (r.oid, r.typarray)
+    union all select name, 'pg_class'::regclass, s.oid from own join pg_depend on refclassid = 'pg_class'::regclass and refobjid = own.oid
+      and classid = 'pg_class'::regclass and deptype = 'i' join pg_class s on s.oid = objid and s.relkind = 'S'
   ), reader as (
-    select own.name as "table", coalesce(attname::text, '') as "column", case classid
-      when 'pg_rewrite'::regclass then (select 'view ' || c.relname from pg_rewrite r join pg_class c on c.oid = r.ev_class where r.oid = objid)
-      when 'pg_class'::regclass then (select case when relkind in ('r', 'f') then 'table ' else 'index ' end || relname from pg_class c where c.oid = objid)
+    select part.name as "table", coalesce(attname::text, '') as "column", case classid
+      when 'pg_rewrite'::regclass then (select case c.oid when refobjid then 'rule ' || rulename else 'view ' || c.relname end from pg_rewrite r join pg_class c on c.oid = r.ev_class where r.oid = objid)
+      when 'pg_class'::regclass then (select case when objsubid > 0 or relkind not in ('r', 'f', 'i', 'I') then pg_describe_object(classid, objid, objsubid)
+        when relkind in ('r', 'f') then 'table ' || relname else 'index ' || relname end from pg_class c where c.oid = objid)
       when 'pg_constraint'::regclass then (select case when conrelid = refobjid then 'constraint ' || conname else format('foreign key %s of table "%s"', conname, c.relname) end
         from pg_constraint t join pg_class c on c.oid = conrelid where t.oid = objid and t.contype in ('c', 'f', 'u', 'x') and not ({OWN_CHECK}))
+      when 'pg_attrdef'::regclass then (select case adrelid when refobjid then 'generated column ' || g.attname else pg_describe_object(classid, objid, objsubid) end
+        from pg_attrdef d join pg_attribute g on g.attrelid = adrelid and g.attnum = adnum where d.oid = objid)
       else pg_describe_object(classid, objid, objsubid) end as name
-    from pg_depend join own on refclassid = 'pg_class'::regclass and refobjid = own.oid
+    from pg_depend join part on refclassid = class and refobjid = id
       left join pg_attribute on attrelid = refobjid and attnum = refobjsubid and refobjsubid > 0
-    where deptype = 'n' or deptype = 'a' and refobjsubid > 0 and classid in ('pg_class'::regclass, 'pg_constraint'::regclass)
+    where deptype = 'n' or deptype = 'a' and classid in ('pg_class'::regclass, 'pg_constraint'::regclass, 'pg_policy'::regclass, 'pg_statistic_ext'::regclass)
     union all select own.name, i.relname::text, case when conrelid = confrelid then 'constraint ' || conname else format('foreign key %s of table "%s"', conname, c.relname) end
     from pg_constraint t join own on own.oid = confrelid join pg_class i on i.oid = conindid join pg_class c on c.oid = conrelid where contype = 'f'
     union all select own.name, attname::text, 'table ' || c.relname
@@ -28,6 +38,15 @@ with own as (
   union all select 'denied', own.name, own.name, '' from own join pg_class c on c.oid = own.oid where not pg_has_role(c.relowner, 'usage')
   union all select 'index', own.name, relname::text, '' from own join pg_index on indrelid = own.oid join pg_class c on c.oid = indexrelid
     where indisvalid and not indisprimary
-  union all select 'trigger', own.name, tgname::text, case when tgenabled = 'D' then '' else concat_ws(' ', case when tgtype & 4 > 0 then 'insert' end, case when tgtype & 16 > 0 and cardinality(tgattr::int2[]) = 0 then 'update' end) end
+  union all select 'trigger', own.name, tgname::text, case when tgenabled in ('D', 'R') then '' else concat_ws(' ', case when tgtype & 4 > 0 then 'insert' end,
+      case when tgtype & 16 > 0 then case when cardinality(tgattr::int2[]) = 0 then 'update' else 'of' end end) end
     from own join pg_trigger on tgrelid = own.oid and not tgisinternal
+  union all select 'property', own.name, word || ' column ' || attname, attname::text from own join pg_attribute a on attrelid = own.oid and attnum > 0 and not attisdropped
+    cross join lateral (values ('the comment on', col_description(own.oid, attnum) is not null), ('a grant on', attacl is not null),
+      ('a setting of', attoptions is not null or attstattarget >= 0 or attstorage <> (select typstorage from pg_type t where t.oid = atttypid)),
+      ((select 'default ' || pg_get_expr(adbin, adrelid) || ' of' from pg_attrdef where adrelid = own.oid and adnum = attnum
+        and pg_get_expr(adbin, adrelid) !~ '^(''([^'']|'''')*''|[(]?-?[0-9.]+[)]?|true|false)(::[a-z_ ".]+)*$'), attgenerated = '')) as one(word, is_there) where is_there and word is not null
+  union all select 'property', own.name, word || ' table ' || own.name, '' from own
+    cross join lateral (values ('the comment on', obj_description(oid, 'pg_class') is not null), ('a grant on', relacl is not null),
+      ('a setting of', reloptions is not null), ('row level security of', relrowsecurity)) as one(word, is_there) where is_there
   union all select distinct 'reader', "table", name, "column" from reader where name is not null

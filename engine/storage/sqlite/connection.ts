@@ -34,10 +34,11 @@ export const COMMIT: Statement = { sql: 'commit' };
 export const ROLLBACK: Statement = { sql: 'rollback' };
 
 export const FOLDED = 'records_folded';
-/** SQL function: the checks in a CREATE TABLE as a JSON array, since SQLite does not list them. */
+/** SQL function: checks, collations and ON CONFLICT in a CREATE TABLE as a JSON array, since SQLite does not list them. */
 export const CHECKS = 'records_checks';
 
-const CHECK_TOKENS = /'[^']*'|"[^"]*"|`[^`]*`|\[[^\]]*\]|--.*|\/\*[^]*?\*\/|\bcheck\b|[()]/gi;
+const CHECK_TOKENS =
+  /'[^']*'|"[^"]*"|`[^`]*`|\[[^\]]*\]|--.*|\/\*[^]*?\*\/|\b(?:collate|on\s+conflict)\s+\w+|\bcheck\b|[()]/gi;
 
 function checksIn(sql: string): string {
   const checks: string[] = [];
@@ -45,6 +46,7 @@ function checksIn(sql: string): string {
   let depth = 0;
   for (const { 0: token, index } of sql.matchAll(CHECK_TOKENS)) {
     if (token.toLowerCase() === 'check') [began, depth] = [index, 0];
+    else if (began === undefined && /^(collate|on)\b/i.test(token)) checks.push(token);
     else if (token === '(') depth += 1;
     else if (token === ')') depth -= 1;
     if (token !== ')' || depth > 0 || began === undefined) continue;
@@ -67,11 +69,16 @@ function checkWords(sql: string, named: string): string {
 
 const wordsIn = (sql: string): readonly string[] => sql.match(/[\p{L}_][\p{L}\p{N}_]*/gu) ?? [];
 
-/** SQL function: the columns after UPDATE OF in a CREATE TRIGGER as a JSON array, in lower case. */
-export const UPDATE_OF = 'records_update_of';
+/** SQL function: the event of a CREATE TRIGGER, and the columns after UPDATE OF, as a JSON array, in lower case. */
+export const TRIGGER_WORDS = 'records_trigger_words';
 
-const updateOf = (sql: string): string =>
-  JSON.stringify(wordsIn(/\bupdate\s+of\b([^]*?)\bon\b/.exec(sql.toLowerCase())?.[1] ?? ''));
+const TRIGGER =
+  /^create\s+trigger\s+(?:"[^"]*"|`[^`]*`|\[[^\]]*\]|[^\s"`[])+\s*(?:before|after|instead\s+of)?\s*(insert|delete|update(?:\s+of\b[^]*?\bon\b)?)/;
+
+function triggerWords(sql: string): string {
+  const [event = '', , ...columns] = wordsIn(TRIGGER.exec(sql.toLowerCase())?.[1] ?? '');
+  return JSON.stringify([event, ...columns.slice(0, -1)]);
+}
 
 /** Third-party triggers and views cannot call these functions. */
 const IN_STATEMENTS = { deterministic: true, directOnly: true };
@@ -82,7 +89,7 @@ export function connect(file: string, readonly: boolean): SqliteConnection {
     [FOLDED, foldedText],
     [CHECKS, checksIn],
     [CHECK_WORDS, checkWords],
-    [UPDATE_OF, updateOf],
+    [TRIGGER_WORDS, triggerWords],
     ...Object.entries(SQLITE_FUNCTIONS),
   ] as const)
     database.function(name, IN_STATEMENTS, work);

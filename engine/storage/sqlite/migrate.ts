@@ -3,6 +3,7 @@ import type { Migration } from '../driver.ts';
 import { CallerGone } from '../../edge/caller.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import { Problem, reasonOf, StartError } from '../../problem.ts';
+import { nameKey } from '../migrate/applied.ts';
 import type { Task } from '../migrate/task.ts';
 import { backUp, timestamped } from './backup.ts';
 import { connect, type SqliteConnection } from './connection.ts';
@@ -120,9 +121,11 @@ function lostIn(
 ): readonly string[] {
   const after = schemaOf(connection);
   const there = new Set([...own, ...after.map(({ name }) => name)]);
-  const tables = new Set(after.filter(({ type }) => type === 'table').map(({ name }) => name));
+  const tables = new Set(after.filter(({ type }) => type === 'table').map(({ name }) => nameKey(name)));
   return before
-    .filter(({ type, name, table }) => ['index', 'trigger'].includes(type) && !there.has(name) && tables.has(table))
+    .filter(
+      ({ type, name, table }) => ['index', 'trigger'].includes(type) && !there.has(name) && tables.has(nameKey(table)),
+    )
     .filter(({ name }) => !name.startsWith(ENGINE_PREFIX))
     .map(({ sql }) => sql);
 }

@@ -1,0 +1,305 @@
+/** Objects of others in the database: a plan names what would go with a step, and the triggers that it fires. */
+import Database from 'better-sqlite3';
+import { ask } from '../support/ask.ts';
+import { connectTo, databaseKind, fileOf, runSql } from '../support/databases.ts';
+import type { Files, Project } from '../support/project.ts';
+import { BOOKS, contents, steps, useBooks } from './books.ts';
+
+const { projectOf } = useBooks();
+const onSqlite = databaseKind === 'sqlite';
+
+const LOAN =
+  'type: Loan\nfields: { days: { type: integer } }\nrelations: { book: { kind: belongsTo, type: Book }, books: { kind: manyToMany, type: Book } }\n';
+const UUID = BOOKS.replace('type: Book\n', 'type: Book\nidentifier: { type: uuid }\n');
+const DECIMAL = BOOKS.replace('integer, default: 0', 'decimal, default: "0"');
+const REQUIRED = BOOKS.replace('maxLength: 100', 'maxLength: 100, required: true');
+const OTHER = 'type: Other\n';
+
+const FUNCTION = `create function f() returns trigger language plpgsql as 'begin return new; end'; `;
+const trigger = (event: string, table: string): string =>
+  onSqlite
+    ? `create trigger mine ${event} on ${table} begin select 1; end`
+    : `${FUNCTION}create trigger mine ${event} on ${table} for each row execute function f()`;
+/** A table of somebody else's making, in place of that of the engine. */
+const remade = (columns: string): string =>
+  `pragma foreign_keys = off; create table x (id integer primary key autoincrement, ${columns}) strict;
+    insert into x (id, title, pages) select id, title, pages from books; drop table books; alter table x rename to books`;
+
+const CHANGES: Readonly<Record<string, Files>> = {
+  'another identifier': { 'book.yaml': UUID },
+  'another type of a field': { 'book.yaml': DECIMAL },
+  'a required field': { 'book.yaml': REQUIRED },
+  'a dropped field': { 'book.yaml': 'type: Book\nfields:\n  title: { type: string, maxLength: 100 }\n' },
+  'a dropped type': { 'book.yaml': null, 'loan.yaml': null, 'other.yaml': OTHER },
+};
+
+type Case = readonly [change: keyof typeof CHANGES, sql: string, says: string];
+
+const ON_BOTH: readonly Case[] = [
+  ['another identifier', 'create view titles as select title from books', 'view titles'],
+  ['another identifier', 'create view links as select book_id from loans_books', 'view links'],
+  ['another identifier', 'create index mine on books (title)', 'index mine'],
+  ['another identifier', 'create index mine on loans_books (book_id, loan_id)', 'index mine'],
+  ['another identifier', 'alter table books add column shelf text', 'column shelf'],
+  ['another identifier', 'alter table loans_books add column shelf text', 'column shelf'],
+  ['another identifier', trigger('before update', 'books'), 'trigger mine'],
+  ['another identifier', trigger('before delete', 'loans_books'), 'trigger mine'],
+  [
+    'another identifier',
+    `create table notes (book ${onSqlite ? 'integer' : 'bigint'} references books (id))`,
+    'of table "notes"',
+  ],
+];
+
+const ON_SQLITE: readonly Case[] = [
+  ['another type of a field', remade('title text collate nocase, pages integer default 0'), 'collate nocase'],
+  ['a required field', remade('title text, pages integer not null on conflict ignore default 0'), 'on conflict ignore'],
+  ['another type of a field', remade('title text, pages integer default 0, check (1)'), 'check (1)'],
+  ['another type of a field', 'alter table books add column shelf text collate nocase', 'collate nocase'],
+  ['another type of a field', 'alter table books add column twice integer as (id * 2)', 'generated column twice'],
+  ['another type of a field', remade('title text, pages integer default (abs(-7))'), 'default abs(-7)'],
+];
+
+const ON_POSTGRES: readonly Case[] = [
+  ['another identifier', 'create policy mine on books', 'policy mine'],
+  ['another identifier', 'alter table books add constraint many check (pages > 0)', 'constraint many'],
+  ['another identifier', 'grant select on books to pg_monitor', 'a grant on table books'],
+  ['another identifier', `comment on table books is 'ours'`, 'the comment on table books'],
+  ['another identifier', 'alter table books enable row level security', 'row level security of table books'],
+  ['another identifier', 'alter table books set (fillfactor = 50)', 'a setting of table books'],
+  ['another identifier', `comment on column books.title is 'ours'`, 'the comment on column title'],
+  ['another type of a field', `comment on column books.pages is 'ours'`, 'the comment on column pages'],
+  ['another type of a field', 'grant update (pages) on books to pg_monitor', 'a grant on column pages'],
+  ['another type of a field', 'alter table books alter pages set statistics 500', 'a setting of column pages'],
+  ['another type of a field', 'alter table books alter pages set (n_distinct = 5)', 'a setting of column pages'],
+  [
+    'another type of a field',
+    `create sequence own; alter table books alter pages set default nextval('own')`,
+    `default nextval('own'::regclass) of column pages`,
+  ],
+  ['another type of a field', 'create statistics mine on pages, title from books', 'statistics object mine'],
+  ['a dropped field', 'create statistics mine on pages, title from books', 'statistics object mine'],
+  ['another type of a field', 'create sequence own owned by books.pages', 'sequence own'],
+  [
+    'another type of a field',
+    'create rule mine as on update to books where new.pages < 0 do instead nothing',
+    'rule mine',
+  ],
+  [
+    'another type of a field',
+    'alter table books add double bigint generated always as (pages * 2) stored',
+    'generated column double',
+  ],
+  ['a dropped type', 'create table shelves (first books)', 'column first of table shelves'],
+  ['a dropped type', 'create table shelves (all_books books[])', 'column all_books of table shelves'],
+  ['a dropped type', `create function best(books) returns int language sql as 'select 1'`, 'function best(books)'],
+  [
+    'a dropped type',
+    `create table notes (id bigint default nextval('books_id_seq'))`,
+    'default value for column id of table notes',
+  ],
+];
+
+test.each([...ON_BOTH, ...(onSqlite ? ON_SQLITE : ON_POSTGRES)])(
+  '%s, after %s: the plan names it',
+  async (change, sql, says) => {
+    const project = await projectOf({ 'book.yaml': BOOKS, 'loan.yaml': LOAN });
+    await runSql(project.database, sql);
+    expect((await project.run('plan')).code).toBe(0);
+    const before = await contents(project);
+    project.write(CHANGES[change] ?? {});
+    const allow = (await steps(project)).flatMap(({ id }) => (id.startsWith('drop-') ? ['--allow', id] : []));
+    const line = expect.stringMatching(/^ {4}.*: drop it first, and make it again afterwards$/m);
+    const planned = await project.run('plan', ...allow);
+    expect([planned.code, planned.out]).toEqual([1, line]);
+    expect(planned.out).toContain(says);
+    expect(await project.run('apply', ...allow)).toMatchObject({ code: 1, err: expect.stringContaining(says) });
+    expect(await contents(project)).toBe(before);
+  },
+);
+
+/** The answer of the database, and what somebody else has made there. */
+const KEPT: readonly (readonly [change: keyof typeof CHANGES, sql: string, asked: string, answer: string])[] = onSqlite
+  ? [
+      [
+        'a required field',
+        'create trigger Mine before update on BOOKS begin select 1; end',
+        `select count(*) from sqlite_schema where type = 'trigger'`,
+        '1',
+      ],
+      [
+        'a required field',
+        `alter table books add column shelf text not null default 'a'`,
+        `select "notnull" || dflt_value from pragma_table_info('books') where name = 'shelf'`,
+        `1'a'`,
+      ],
+      [
+        'a required field',
+        remade(`title text, pages integer default 0, made text default current_timestamp, sum text default (1 || '2')`),
+        `select group_concat(dflt_value) from pragma_table_info('books') where name in ('made', 'sum')`,
+        `current_timestamp,1 || '2'`,
+      ],
+    ]
+  : [
+      [
+        'a required field',
+        `comment on column books.title is 'ours'`,
+        `select col_description('books'::regclass, 2)`,
+        'ours',
+      ],
+      [
+        'a required field',
+        `alter table books alter title set default upper('t')`,
+        `select pg_get_expr(adbin, adrelid) from pg_attrdef where adrelid = 'books'::regclass and adnum = 2`,
+        `upper('t'::text)`,
+      ],
+      ['a dropped field', `comment on column books.pages is 'ours'`, 'select 1', '1'],
+      ['a dropped field', 'grant update (pages) on books to pg_monitor', 'select 1', '1'],
+    ];
+
+test.each(KEPT)('%s leaves alone: %s', async (change, sql, asked, answer) => {
+  const project = await projectOf({ 'book.yaml': BOOKS });
+  await runSql(project.database, sql);
+  project.write(CHANGES[change] ?? {});
+  const allow = (await steps(project)).flatMap(({ id }) => (id.startsWith('drop-') ? ['--allow', id] : []));
+  expect(await project.run('apply', ...allow)).toMatchObject({ code: 0 });
+  expect(await valueOf(project, asked)).toBe(answer);
+});
+
+async function valueOf({ database }: Project, sql: string): Promise<string> {
+  if (onSqlite) {
+    const file = new Database(fileOf(database), { readonly: true });
+    const value: unknown = file.prepare(sql).pluck().get();
+    file.close();
+    return String(value);
+  }
+  const client = await connectTo(database.url);
+  const { rows } = await client.query<unknown[]>({ text: sql, rowMode: 'array' });
+  await client.end();
+  return String(rows[0]?.[0]);
+}
+
+const SHELF =
+  'type: Shelf\nrelations: { books: { kind: hasMany, type: Book }, stamps: { kind: manyToMany, type: Book } }\n';
+const raising = (event: string, table: string, name = 'strict'): string =>
+  onSqlite
+    ? `create trigger ${name} ${event} on ${table} begin select raise(abort, 'never on a Saturday'); end`
+    : `create function f() returns trigger language plpgsql as $$begin raise exception 'never on a Saturday'; end$$;
+      create trigger ${name} ${event} on ${table} for each row execute function f()`;
+const shelf = (more: string): Files => ({ 'shelf.yaml': `${SHELF}seed: [{ id: 7, ${more} }]\n` });
+const book = (more = ''): Files => ({ 'book.yaml': `${BOOKS}seed: [{ id: 7, title: S }]\n${more}` });
+
+/** Triggers, and what a seed sets off: the plan names the trigger, and `apply` quotes it. */
+const FIRED: readonly (readonly [event: string, table: string, name: string, after: Files])[] = [
+  ['before insert', 'shelves_stamps', 'strict', shelf('stamps: [{ id: 1 }]')],
+  ['before update of shelf_books_id', 'books', 'strict', shelf('books: [{ id: 1 }]')],
+  ['after update', 'books', '"act on books"', shelf('books: [{ id: 1 }]')],
+  ...(onSqlite
+    ? ([
+        ['before INSERT', 'BOOKS', 'strict', book()],
+        ['\nbefore\ninsert\non\nbooks', '', 'strict', book()],
+      ] as const)
+    : []),
+];
+
+test.each(FIRED)('a seed fires a trigger %j on %s named %s', async (event, table, name, after) => {
+  const project = await projectOf({ 'book.yaml': BOOKS, 'shelf.yaml': SHELF }, (url) =>
+    ask(url, 'POST /api/books', { title: 'A' }),
+  );
+  await runSql(project.database, raising(event, table, name).replace('on  begin', 'begin'));
+  const before = await contents(project);
+  project.write(after);
+  const says = `trigger ${name.replaceAll('"', '')} of ${table.toLowerCase() || 'books'}`;
+  expect((await project.run('plan')).out).toContain(`    fires ${says}, which the engine did not make\n`);
+  const { code, err } = await project.run('apply');
+  expect([code, err]).toEqual([1, expect.stringContaining('never on a Saturday')]);
+  expect(err).toContain(`Triggers that fired: ${says.replace('trigger ', '')}`);
+  expect(await contents(project)).toBe(before);
+});
+
+test.each<[event: string, name: string, after: Files]>([
+  ['before delete', '"no insert after update"', book()],
+  ...(onSqlite ? [] : ([['before update of title', 'strict', { 'book.yaml': DECIMAL }]] as [string, string, Files][])),
+])('a trigger %j named %s is not fired, nor named', async (event, name, after) => {
+  const project = await projectOf({ 'book.yaml': BOOKS, 'shelf.yaml': SHELF }, (url) =>
+    ask(url, 'POST /api/books', { title: 'A' }),
+  );
+  await runSql(project.database, raising(event, 'books', name));
+  project.write(after);
+  expect((await project.run('plan')).out).not.toContain('fires');
+  expect(await project.run('apply')).toMatchObject({ code: 0 });
+});
+
+const BROKEN: readonly (readonly [sql: string, says: string])[] = onSqlite
+  ? [
+      [
+        'create trigger broken before insert on books begin insert into gone values (1); end',
+        'no such table: main.gone',
+      ],
+    ]
+  : [
+      [
+        'create rule broken as on insert to books do instead nothing',
+        'cannot perform INSERT RETURNING on relation "books"',
+      ],
+      [
+        `create function f() returns trigger language plpgsql as $$begin perform 1 from gone; end$$;
+          create trigger broken before insert on books for each row execute function f()`,
+        'relation "gone" does not exist',
+      ],
+    ];
+
+test.each(BROKEN)('a seed meets %s: apply quotes the database, and a running service goes on', async (sql, says) => {
+  const project = await projectOf({ 'book.yaml': BOOKS });
+  await runSql(project.database, sql);
+  const before = await contents(project);
+  for (const after of [book(), { 'book.yaml': `${BOOKS}  isbn: { type: string }\nseed: [{ id: 7, title: S }]\n` }]) {
+    project.write(after);
+    const { code, err } = await project.run('apply');
+    expect([code, err]).toEqual([1, expect.stringMatching(/^Seed record.* of Book cannot be inserted: /m)]);
+    expect(err).toContain(`inserted: ${says}\nNothing was changed.`);
+    await expect(project.starts()).rejects.toThrow(says);
+    expect(await contents(project)).toBe(before);
+  }
+});
+
+const PRICE = '  price: { type: decimal, scale: 2 }\n';
+const CLASHES: readonly (readonly [sql: string, after: Files, says: string])[] = [
+  [
+    'alter table books add constraint books_price_check check (id > 0)',
+    { 'book.yaml': `${BOOKS}${PRICE}` },
+    'table books has a constraint "books_price_check" already',
+  ],
+  [
+    'alter table books add constraint books_pages_check check (id > 0)',
+    { 'book.yaml': DECIMAL },
+    'table books has a constraint "books_pages_check" already',
+  ],
+  [
+    'alter table books add constraint books_next_id_foreign check (id > 0)',
+    { 'book.yaml': `${BOOKS}relations: { next: { kind: belongsTo, type: Book } }\n` },
+    'table books has a constraint "books_next_id_foreign" already',
+  ],
+  ['select 1', { 'thing.yaml': 'type: Thing\ntable: shelves_nr_seq\n' }, 'has the name "shelves_nr_seq" too'],
+];
+
+(onSqlite ? test.skip : test).each(CLASHES)('a name that is taken, after %s', async (sql, after, says) => {
+  const project = await projectOf({ 'book.yaml': BOOKS, 'shelf.yaml': 'type: Shelf\nidentifier: { name: nr }\n' });
+  await runSql(project.database, sql);
+  project.write(after);
+  const planned = await project.run('plan');
+  expect([planned.code, planned.out]).toEqual([1, expect.stringContaining(says)]);
+  expect(planned.out).not.toContain('there is a sequence');
+  expect(await project.run('apply')).toMatchObject({ code: 1, err: expect.stringContaining(says) });
+});
+
+test('a table that has the name of the sequence of an identifier, which comes with it', async () => {
+  const shelf = (type: string): string => `type: Shelf\nidentifier: { name: nr${type} }\n`;
+  const project = await projectOf({ 'book.yaml': BOOKS });
+  project.write({ 'shelf.yaml': shelf(''), 'thing.yaml': 'type: Thing\ntable: shelves_nr_seq\n' });
+  const { code, out } = await project.run('plan');
+  expect([code, out.includes('has the name "shelves_nr_seq" too')]).toEqual(onSqlite ? [2, false] : [1, true]);
+  project.write({ 'shelf.yaml': shelf(', type: uuid') });
+  expect(await project.run('plan')).toMatchObject({ code: 2 });
+  expect(await project.run('apply')).toMatchObject({ code: 0 });
+});
