@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { buildSync } from 'esbuild';
+import { keyedSchema, type Kind } from '../../support/keyed.ts';
 import { startTestServer, type TestServer } from '../../support/server.ts';
 import { startBrowser, visit, type Visit } from '../tools/browser/chromium.ts';
 
@@ -65,6 +66,10 @@ function refusalsIn({ page }: Visit): readonly string[] {
 
 type App = Awaited<ReturnType<typeof serveApp>>;
 
+const STORE = 'tests/fixtures/store';
+
+type Keys = 'integer' | Kind;
+
 interface Opened {
   readonly app: App;
   readonly server: TestServer;
@@ -73,9 +78,10 @@ interface Opened {
   close(): Promise<void>;
 }
 
-async function open(name: string): Promise<Opened> {
+async function open(name: string, keys: Keys): Promise<Opened> {
   const app = await serveApp(name);
-  const server = await startTestServer({ settings: { corsOrigins: [app.origin] } });
+  const schemaDirectory = keys === 'integer' ? STORE : keyedSchema(STORE, keys);
+  const server = await startTestServer({ schemaDirectory, settings: { corsOrigins: [app.origin] } });
   const visiting = await visit(browser);
   const close = async (): Promise<void> => {
     await visiting.close();
@@ -102,7 +108,11 @@ async function untilTexts(found: Locator, expected: readonly string[]): Promise<
   expect(await texts()).toEqual(expected);
 }
 
-describe.each(['json-server', 'simple-rest'])('react-admin with ra-data-%s', (provider) => {
+const cases = (['integer', 'uuid', 'string'] as const).flatMap((keys) =>
+  (['json-server', 'simple-rest'] as const).map((provider) => [provider, keys] as const),
+);
+
+describe.each(cases)('react-admin with ra-data-%s, and keys of type %s', (provider, keys) => {
   let app: App;
   let server: TestServer;
   let page: Page;
@@ -110,25 +120,26 @@ describe.each(['json-server', 'simple-rest'])('react-admin with ra-data-%s', (pr
   let close: Opened['close'];
 
   beforeAll(async () => {
-    ({ app, server, page, refused, close } = await open('react-admin'));
+    ({ app, server, page, refused, close } = await open('react-admin', keys));
   });
   afterAll(() => close?.());
 
   const go = (place: string): Promise<unknown> =>
-    page.goto(`${app.origin}/?${new URLSearchParams({ provider, url: `${server.url}/${provider}` })}#/${place}`);
+    page.goto(`${app.origin}/?${new URLSearchParams({ provider, keys, url: `${server.url}/${provider}` })}#/${place}`);
   const cells = ({ field }: TypeUnderTest): Locator => page.locator(`td.column-${field}`);
   const places = (): Locator => page.locator('.MuiTablePagination-displayedRows');
-  const fill = async ({ field }: TypeUnderTest, value: string): Promise<void> => {
-    const input = page.locator(`.RaSimpleFormConfigurable-root, form`).locator(`input[name="${field}"]`).first();
+  const fill = async (name: string, value: string): Promise<void> => {
+    const input = page.locator(`.RaSimpleFormConfigurable-root, form`).locator(`input[name="${name}"]`).first();
     await input.waitFor();
     await input.fill(value);
   };
 
   test.each(all)('$path', async (type) => {
     const { path, values, isSeeded } = type;
-    for (const value of isSeeded ? [] : values) {
+    for (const [index, value] of isSeeded ? [] : values.entries()) {
       await go(`${path}/create`);
-      await fill(type, value);
+      if (keys === 'string') await fill('id', `${index} ü`);
+      await fill(type.field, value);
       await page.getByRole('button', { name: 'Save' }).click();
       await page.waitForURL(new RegExp(`#/${path}(?:\\?|$)`));
     }
@@ -158,13 +169,13 @@ describe.each(['json-server', 'simple-rest'])('react-admin with ra-data-%s', (pr
     await cells(type).first().click();
     const changed =
       path === 'newsletter-subscribers' ? 'changed@example.com' : path === 'shipping-markups' ? '9.5' : 'changed';
-    await fill(type, changed);
+    await fill(type.field, changed);
     await page.getByRole('button', { name: 'Save' }).click();
     await page.waitForURL(new RegExp(`#/${path}(?:\\?|$)`));
     expect((await stored(server, type, `_cnd[${type.field}]=${changed}`)).length).toBe(1);
 
     const [last] = (await stored(server, type, `_cnd[orderBy]=${idOf(type)},desc`)) as readonly Row[];
-    await go(`${path}/${String(last?.[idOf(type)])}`);
+    await go(`${path}/${encodeURIComponent(String(last?.[idOf(type)]))}`);
     await page.getByRole('button', { name: 'Delete' }).click();
     await page.getByRole('button', { name: 'Confirm' }).click();
     await page.waitForURL(new RegExp(`#/${path}(?:\\?|$)`));

@@ -16,7 +16,7 @@ import simpleRest from 'ra-data-simple-rest';
 import { createRoot } from 'react-dom/client';
 import types from '../types.json';
 
-const { provider, url } = Object.fromEntries(new URLSearchParams(location.search));
+const { provider, url, keys } = Object.fromEntries(new URLSearchParams(location.search));
 const PROVIDERS = { 'json-server': jsonServer, 'simple-rest': simpleRest };
 
 const list = (field) => () => (
@@ -33,16 +33,18 @@ const list = (field) => () => (
   </List>
 );
 
-const form = (field) => (
+/** Texts are keys that clients bring. */
+const form = (field, bringsKey) => (
   <SimpleForm>
+    {bringsKey && <TextInput source="id" />}
     <TextInput source={field} />
   </SimpleForm>
 );
 
-const create = (field) => () => <Create redirect="list">{form(field)}</Create>;
+const create = (field) => () => <Create redirect="list">{form(field, keys === 'string')}</Create>;
 const edit = (field) => () => (
   <Edit mutationMode="pessimistic" redirect="list">
-    {form(field)}
+    {form(field, false)}
   </Edit>
 );
 
