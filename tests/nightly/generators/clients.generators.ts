@@ -12,6 +12,7 @@ import { useServer } from '../../support/server.ts';
 
 const FOLDER = 'tests/nightly/generators';
 const GENERATED = 'generated';
+const JSON_BODY = { 'content-type': 'application/json' };
 const DOCUMENT = join(GENERATED, 'openapi.json');
 
 /** By the name of the program that uses it, the command that it is called by. */
@@ -89,6 +90,9 @@ describe.each(['integer', 'uuid'] as const)('with identifiers of type %s', (kind
   });
 });
 
+const inspect = async (served: readonly string[], ...words: readonly string[]): Promise<unknown> =>
+  JSON.parse(await run('mcp-inspector', '--cli', ...served, '--method', ...words));
+
 describe('with keys that clients bring', () => {
   const server = useServer({ schemaDirectory: 'tests/fixtures/keys' });
   beforeAll(() => writeDocument(server.url));
@@ -107,12 +111,17 @@ describe('with keys that clients bring', () => {
       gone: 200,
     });
   });
+
+  it('an agent on the SDK finds a record by its key', async () => {
+    await exchange(server.url, 'POST /api/currencies', { body: '{"code":"XAU","title":"Gold"}', headers: JSON_BODY });
+    const call = ['tools/call', '--tool-name', 'get_record', '--tool-arg', 'type=Currency', 'id=XAU'];
+    expect(await inspect([`${server.url}/mcp`, '--transport', 'http'], ...call)).toMatchObject({
+      content: [{ text: expect.stringContaining('"title":"Gold"') }],
+    });
+  });
 });
 
 describe('@modelcontextprotocol/inspector', () => {
-  const inspect = async (served: readonly string[], ...words: readonly string[]): Promise<unknown> =>
-    JSON.parse(await run('mcp-inspector', '--cli', ...served, '--method', ...words));
-
   it('lists and calls the tools of /mcp and of records mcp', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'inspector-'));
     const settings = [
