@@ -77,6 +77,7 @@ const jobs: Readonly<Record<string, Job>> = {
     environment: { LIVE_ROWS: '1000000', KILLS: '100' },
     commands: [onPostgres],
   },
+  oidc: { about: 'tokens of an OpenID provider', packages: ['tests/nightly/oidc'] },
   package: {
     about: 'the packed package, installed from the registry on Node.js 24 and 22',
     packages: ['tests/nightly/node-22'],
