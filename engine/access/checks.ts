@@ -3,7 +3,7 @@ import { diagnosed, type Finding, finding, quoted } from '../descriptor/report.t
 import type { YamlPath } from '../descriptor/source.ts';
 import type { Diagnostic, DiagnosticCode } from '../diagnostic.ts';
 import { isObject, type JsonValue } from '../json/json.ts';
-import { type Model, ownedTypes, ownersOf, type RecordType } from '../model/model.ts';
+import { type Model, ownedTypes, ownersOf, reached, type RecordType } from '../model/model.ts';
 import { type Action, ACTIONS } from '../model/rights.ts';
 import { didYouMean } from '../names.ts';
 import { validatorsOf } from '../validation/compile.ts';
@@ -183,8 +183,7 @@ function* creationFaults(role: Role, type: RecordType, model: Model): Findings {
 /** Refuses conditions on types that own each other in a circle: without them, the role would allow more than its file says. */
 function* unsupported(role: Role, type: RecordType, model: Model): Findings {
   const owners = (one: RecordType): readonly RecordType[] => ownersOf(one).map(({ parts }) => parts.source);
-  const above = new Set(owners(type));
-  for (const one of above) for (const owner of owners(one)) above.add(owner);
+  const above = reached(owners(type), owners);
   const rule = ruleOf(role, type, model, 'read');
   if (!above.has(type) || (rule && rule.where.length === 0 && rule.isScoped)) return;
   if (![type, ...owners(type)].some((one) => ruleOf(role, one, model, 'read'))) return;

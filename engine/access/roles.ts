@@ -8,7 +8,7 @@ import { diagnose, diagnoseAt, rangeOf, readDescriptor, type Source, type YamlPa
 import { toJson } from '../descriptor/to-json.ts';
 import type { Diagnostic } from '../diagnostic.ts';
 import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
-import { type Model, ownedTypes, type RecordType } from '../model/model.ts';
+import { type Model, ownedTypes, reached, type RecordType } from '../model/model.ts';
 import { type Action, ACTIONS, type TypeNames } from '../model/rights.ts';
 import grammar from './role.schema.json';
 
@@ -123,15 +123,9 @@ function roleOf(file: RoleFile, files: ReadonlyMap<string, RoleFile>, owned: Rea
 }
 
 /** Each file once, also if they include each other. */
-function withIncluded(file: RoleFile, files: ReadonlyMap<string, RoleFile>): readonly RoleFile[] {
-  const all = new Set([file]);
-  for (const { include = [] } of all)
-    for (const name of include) {
-      const other = files.get(name);
-      if (other) all.add(other);
-    }
-  return [...all];
-}
+const withIncluded = (file: RoleFile, files: ReadonlyMap<string, RoleFile>): readonly RoleFile[] => [
+  ...reached([file], ({ include = [] }) => include.flatMap((name) => files.get(name) ?? [])),
+];
 
 /** The entry of a file: for the type itself, else (but not for owned types) for `*`. */
 function ownEntry(file: RoleFile, type: string, action: Action, isOwned: boolean): Written | undefined {

@@ -3,7 +3,15 @@ import { isDeepStrictEqual } from 'node:util';
 import { COUNT_MODES, NOW, OPERATIONS, type Preconditions } from '../descriptor/descriptor.ts';
 import { listed, widens } from '../field-types/field-type.ts';
 import { ruleKey, ruleOf, sentence } from '../model/checks.ts';
-import { type Field, match, type Model, type RecordType, type Relation, type Renamed } from '../model/model.ts';
+import {
+  type Field,
+  match,
+  type Model,
+  reached,
+  type RecordType,
+  type Relation,
+  type Renamed,
+} from '../model/model.ts';
 
 type Breaks = 'all' | 'creates' | 'writes' | 'upserts' | 'none';
 
@@ -176,16 +184,10 @@ function pairUp<T extends Renamed>(before: ReadonlyMap<string, T>, after: Readon
 
 /** Types whose records are written through relations of others, however deep. */
 function nestedTypes({ types }: Model): ReadonlySet<RecordType> {
-  const found = new Set<RecordType>();
-  const visit = ({ relations }: RecordType): void => {
-    for (const { target, nested } of relations.values()) {
-      if (nested !== 'write' || found.has(target)) continue;
-      found.add(target);
-      visit(target);
-    }
-  };
-  for (const type of types.values()) if (type.operations.has('create') || type.operations.has('update')) visit(type);
-  return found;
+  const written = ({ relations }: RecordType): readonly RecordType[] =>
+    [...relations.values()].flatMap(({ target, nested }) => (nested === 'write' ? target : []));
+  const writing = [...types.values()].filter(({ operations }) => operations.has('create') || operations.has('update'));
+  return reached(writing.flatMap(written), written);
 }
 
 function compareType({ before, after }: Pair<RecordType>, now: NamesNow, report: Report): void {

@@ -195,22 +195,34 @@ export interface RecordType {
 
 export const wholeOf = (type: RecordType): RecordType => type.whole ?? type;
 
+/** All that a search finds: what it starts from, and what comes next from each thing that it has found. */
+export function reached<T>(starts: Iterable<T>, next: (found: T) => Iterable<T>): ReadonlySet<T> {
+  const all = new Set(starts);
+  for (const one of all) for (const other of next(one)) all.add(other);
+  return all;
+}
+
+/** The type, and those of records that bodies of it may hold, however deep. */
+export const withRelated = memoized((type: RecordType) =>
+  reached([type], ({ relations }) => [...relations.values()].map(({ target }) => target)),
+);
+
+/** The types whose records the type owns. */
+export const ownedBy = ({ relations }: Pick<RecordType, 'relations'>): readonly RecordType[] =>
+  [...relations.values()].flatMap(({ owned, target }) => (owned ? target : []));
+
 /** The types whose records live and die with an owner. */
-export const ownedTypes = ({ types }: Model): ReadonlySet<RecordType> =>
-  new Set(
-    [...types.values()].flatMap(({ relations }) =>
-      [...relations.values()].flatMap(({ owned, target }) => (owned ? target : [])),
-    ),
-  );
+export const ownedTypes = ({ types }: Model): ReadonlySet<RecordType> => new Set([...types.values()].flatMap(ownedBy));
 
 /** The foreign keys to the records that own a type's records. */
-export const owningReferences = ({ table, references }: RecordType): readonly Reference[] =>
+export const owningReferences = memoized(({ table, references }: RecordType): readonly Reference[] =>
   references.filter(({ target, column }) =>
     [...target.relations.values()].some(
       ({ owned, link, target: part }) =>
         owned && part.table === table && link.at === 'target' && link.reference.column === column,
     ),
-  );
+  ),
+);
 
 /** Links records of a type to the records that own them. */
 export interface OwnerLink {
@@ -313,11 +325,9 @@ export const linkKeyIn = (relation: Relation, link: JsonObject): readonly Field[
     : undefined;
 
 /** Whether records of the type, or nested ones, have relations that unique values can name. */
-const hasLinkKeys = memoized((type: RecordType): boolean => {
-  const types = new Set([type]);
-  for (const { relations } of types) for (const { target } of relations.values()) types.add(target);
-  return [...types].some(({ relations }) => [...relations.values()].some((one) => linkKeys(one).length > 0));
-});
+const hasLinkKeys = memoized((type: RecordType): boolean =>
+  [...withRelated(type)].some(({ relations }) => [...relations.values()].some((one) => linkKeys(one).length > 0)),
+);
 
 /** Whether a body names a record by unique values. */
 export const namesByValues = (type: RecordType, body: JsonObject): boolean =>

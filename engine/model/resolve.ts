@@ -25,6 +25,7 @@ import { fieldTypes } from '../field-types/registry.ts';
 import { generatedName, pluralOf, snakeCase, titleFrom } from '../names.ts';
 import { defined, resolveCheck } from './checks.ts';
 import type { IdentifierField } from './identifier.ts';
+import { ownedBy, reached } from './model.ts';
 import type { Check, Field, Index, JoinTable, Link, Model, RecordType, Reference, Relation, Variant } from './model.ts';
 
 export function resolveModel(descriptors: readonly Descriptor[]): Model {
@@ -32,11 +33,9 @@ export function resolveModel(descriptors: readonly Descriptor[]): Model {
   const joinTables = connect(descriptors, types);
   for (const descriptor of descriptors)
     resolveIndexes(descriptor, defined(types.get(descriptor.type), descriptor.type));
-  const recorded = new Set([...types.values()].filter(({ history }) => history));
-  for (const { relations } of recorded)
-    for (const { owned, target } of relations.values())
-      if (owned) recorded.add(defined(types.get(target.name), target.name));
-  for (const type of recorded) type.history = true;
+  const recorded = [...types.values()].filter(({ history }) => history);
+  for (const type of reached(recorded, (one) => ownedBy(one).map(({ name }) => defined(types.get(name), name))))
+    type.history = true;
   return freezeGraph({ types, joinTables });
 }
 

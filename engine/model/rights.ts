@@ -6,8 +6,10 @@ import type { Filter } from './filters.ts';
 import {
   type Field,
   type Model,
+  ownedBy,
   type OwnerLink,
   owningReferences,
+  reached,
   type RecordType,
   type Reference,
   type Relation,
@@ -254,9 +256,7 @@ const namesOf = ({ types }: Model, { name, renamedFrom: former }: RecordType): r
 export function withOwned(model: Model, names: TypeNames): ReadonlySet<string> {
   const all = [...model.types.values()];
   const named = all.filter((type) => names === 'all' || namesOf(model, type).some((name) => names.has(name)));
-  for (const type of named)
-    for (const { owned, target } of type.relations.values()) if (owned && !named.includes(target)) named.push(target);
-  return new Set(named.map(({ name }) => name));
+  return new Set([...reached(named, ownedBy)].map(({ name }) => name));
 }
 
 export function unknownTypes(model: Model, { read, write, history = NO_TYPES }: Granted): readonly string[] {

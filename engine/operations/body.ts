@@ -10,7 +10,7 @@ import {
   type TextLimits,
 } from '../json/tokenizer.ts';
 import { memoized } from '../memo.ts';
-import { ITEM_TAG, type RecordType } from '../model/model.ts';
+import { ITEM_TAG, type RecordType, withRelated } from '../model/model.ts';
 import { shortened } from '../names.ts';
 import { type Fault, faultyRequest, type Problem, reasonOf } from '../problem.ts';
 import type { BodyShape } from './table.ts';
@@ -159,14 +159,8 @@ const membersOf = memoized((type: RecordType): KeptMembers => ({
   },
 }));
 
-function mayKeep(root: RecordType): boolean {
-  const types = new Set([root]);
-  for (const { open, fields, relations } of types) {
-    if (open || [...fields.values()].some((field) => field.type.keepsText)) return true;
-    for (const { target } of relations.values()) types.add(target);
-  }
-  return false;
-}
+const mayKeep = (root: RecordType): boolean =>
+  [...withRelated(root)].some(({ open, fields }) => open || [...fields.values()].some(({ type }) => type.keepsText));
 
 function keepsText({ fields, open, identifier }: RecordType, key: string): boolean {
   const field = fields.get(key);

@@ -15,6 +15,7 @@ import {
   identifierIn,
   type Link,
   owningReferences,
+  reached,
   type RecordType,
   type Reference,
   type Relation,
@@ -344,11 +345,9 @@ async function isOwnedBy(session: WriteSession, node: Node, owner: Node): Promis
   return false;
 }
 
-const typesAbove = memoized((type: RecordType): ReadonlySet<RecordType> => {
-  const types = new Set([type]);
-  for (const one of types) for (const { target } of owningReferences(one)) types.add(target);
-  return types;
-});
+const typesAbove = memoized((type: RecordType) =>
+  reached([type], (one) => owningReferences(one).map(({ target }) => target)),
+);
 
 /** Restores the document order of open keys, since JavaScript puts integer-like keys first. */
 function keysOf(body: JsonObject, raw: RawMembers | undefined): readonly string[] {
