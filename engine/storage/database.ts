@@ -30,13 +30,13 @@ export interface Database extends Driver {
   served(): Model;
   requireUsable(): Promise<void>;
   usageOf(server: string): readonly ServerUsage[];
+  /** Sets what to call after each write, also one that failed or was a dry run. */
+  onWrite(listener: () => void): void;
 }
 
 export type OnStatement = (sql: string, milliseconds: number) => void;
 
 export interface DatabaseObserver extends SchemaObserver {
-  /** Called after each write, also one that failed or was a dry run. */
-  readonly onWrite?: (() => void) | undefined;
   readonly onWait?: OnWait | undefined;
   readonly onStatement?: OnStatement | undefined;
   readonly log?: Log | undefined;
@@ -54,6 +54,7 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
   const recheck = (): Promise<void> => check().catch(() => undefined);
   const guard = createSchemaGuard(driver, observer, recheck);
   let timer: NodeJS.Timeout | undefined;
+  let onWrite: (() => void) | undefined;
 
   const during: During = (...asked) => watched(...asked).catch(guard.explain);
   const performing: Performing = async ({ kind, caller, row }, ask, hasWritten) => {
@@ -63,7 +64,7 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
       return await during(ask, hasWritten ? 'write' : 'read', hasWritten);
     } finally {
       leave();
-      if (kind === 'write') observer.onWrite?.();
+      if (kind === 'write') onWrite?.();
     }
   };
   const observed = createObserved(observer.onStatement, guard.require);
@@ -95,6 +96,7 @@ export function createDatabase(driver: Driver, observer: DatabaseObserver = {}):
       const [pools, waiting, shortages] = [driver.usage(), admission.waiting(), outages.shortages()];
       return [{ server, pools, waiting, shortages, lag: driver.lag?.() }];
     },
+    onWrite: (listener) => void (onWrite = listener),
     close: () => {
       clearInterval(timer);
       admission.close();

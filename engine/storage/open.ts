@@ -46,15 +46,14 @@ export async function openStorage(
       'There is no database yet, and this start must not create its tables (--no-migrate, or MIGRATE=off): "records apply" does. Nothing was changed.',
     );
   const open = (): Awaitable<Driver> => database.open({ ...options, positions: readUrl !== '', serves: waits });
-  let feed: Feed | undefined;
-  const onWrite = (): void => feed?.hear();
-  const driver = createDatabase(await (waits ? insisting(open, url, log) : open()), { ...observer, onWrite });
+  const driver = createDatabase(await (waits ? insisting(open, url, log) : open()), observer);
   try {
     const prepared = await driver.exclusively(() => prepare(model, driver, { migrate, clock }));
     const { mapped, history } = prepared;
     await driver.watch(mapped);
     const reads = createReads(driver);
-    feed = createFeed(driver, log);
+    const feed = createFeed(driver, log);
+    driver.onWrite(feed.hear);
     const replicas = readUrl === '' ? [] : ((await databaseAt(readUrl).replicas?.(options, driver)) ?? []);
     const { answers, drivers } = createReplicaReads(reads, replicas, mapped, observer);
     const { get, page, stream, summary } = readUrl === '' ? reads : answers;
