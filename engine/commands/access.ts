@@ -15,7 +15,7 @@ import { type Action, ACTIONS, ALL_RIGHTS, withOwned } from '../model/rights.ts'
 import { StartError } from '../problem.ts';
 import { print } from '../process.ts';
 import { orderBy } from '../query/paging.ts';
-import { defaultView } from '../query/paths.ts';
+import { defaultView, ownFields } from '../query/paths.ts';
 import { type Command, command, readAccess, roleNamed, STRING, STRINGS, typeNamed } from './command.ts';
 import { claimsIn } from './token.ts';
 
@@ -141,7 +141,7 @@ async function unmetBy(
   engine: Awaited<ReturnType<typeof startEngine>>,
 ): Promise<readonly string[]> {
   const { store } = engine.clients().unrestricted.serviceOf(type);
-  const view = defaultView(type, { name: '', fields: [] }, ALL_RIGHTS);
+  const view = ownFields(defaultView(type, { name: '', fields: [] }, ALL_RIGHTS));
   const unmet: string[] = [];
   for (const [name, value = null] of where.flatMap((one) => Object.entries(one))) {
     const condition: JsonObject = { [name]: value };
@@ -149,7 +149,7 @@ async function unmetBy(
     try {
       const binding = { claims, now: new Date() };
       const filters = [of, condition].flatMap((one) => bindConditions(one, type, binding));
-      const query = { view: { ...view, relations: [] }, filters, order: orderBy(type, undefined), offset: 0, limit: 1 };
+      const query = { view, filters, order: orderBy(type, undefined), offset: 0, limit: 1 };
       const { records } = await store.page({ ...query, cursor: undefined, shared: '' }, 'none');
       if (records.length === 0) unmet.push(yamlOf(condition));
     } catch (error) {

@@ -18,7 +18,7 @@ export function shapeOf({ view, filters, order, cursor, offset }: ListQuery): st
   const cursorShape = cursor
     ? `${cursor.direction}${cursor.record ? ' near' : ''} ${cursor.values.map((value) => (value === null ? 'n' : 'v')).join('')}`
     : '';
-  return `${view.type.statementKey}|${view.key}|${offset === 0}|${shapeOfConditions(filters)}|${orderShape.join(',')}|${cursorShape}`;
+  return `${view.key}|${offset === 0}|${shapeOfConditions(filters)}|${orderShape.join(',')}|${cursorShape}`;
 }
 
 const selectSql = (columns: string, from: string, where: SqlCondition): string =>

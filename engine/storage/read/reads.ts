@@ -94,10 +94,8 @@ function createCompiled(driver: Driver) {
   const lists = createShapeCache((query: ListQuery) => compileList(query, dialect, SHOWN_LIMITS));
   const quickLists = createShapeCache((query: ListQuery) => compileList(query, dialect, QUICK_PAGE));
   const summaries = createShapeCache((query: SummaryQuery) => compileSummary(query, dialect));
-  const viewOf = memoized((view: View) => views(`${view.type.statementKey}|${view.key}`, view));
-  const quickViewOf = isSqlite
-    ? memoized((view: View) => quickViews(`${view.type.statementKey}|${view.key}`, view))
-    : viewOf;
+  const viewOf = memoized((view: View) => views(view.key, view));
+  const quickViewOf = isSqlite ? memoized((view: View) => quickViews(view.key, view)) : viewOf;
   /** A list with the values of one query. `keys`, by count mode: equal for queries with the same total. */
   const boundOf = memoized((query: ListQuery) => {
     const shape = shapeOf(query);

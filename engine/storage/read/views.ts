@@ -265,7 +265,7 @@ export function createFindViewRows(dialect: Dialect, visibleTo: (rights: Rights,
     identifiers: readonly Identifier[],
   ): Promise<readonly ViewRow[] | undefined> => {
     const most = MAX_SHOWN_ROWS * Math.min(identifiers.length, MAX_LOCKED_RECORDS);
-    const statement = statementOf(`${view.type.statementKey}|${view.key}`, view);
+    const statement = statementOf(view.key, view);
     const rows = await visibleTo(view.rights, reader).all(statement, [JSON.stringify(identifiers)]);
     const found = Map.groupBy(rows, ([path]) => Number(path));
     if ([...found.values()].some(({ length }) => length > most)) return undefined;
