@@ -205,16 +205,14 @@ export function readChanges(search: string, isStream: boolean): ChangesQuery {
   const plain = isStream ? CHANGES.plain.filter((name) => name !== 'limit') : CHANGES.plain;
   const sorted = sortParameters(parseParameters(search), { ...CHANGES, plain });
   const limit = logLimit(sorted);
-  const values = sorted.plain.get('values') ?? 'false';
-  if (values !== 'true' && values !== 'false')
-    complainAbout(sorted.faults, 'values')('invalid-value', `"values" must be true or false, not ${quote(values)}`);
+  const values = flagIn(sorted, 'values');
   if (sorted.faults.length > 0) throw faultyRequest('invalid-query', sorted.faults);
   const types = sorted.plain.get('type')?.split(',');
-  return { limit, after: sorted.plain.get('after'), types, values: values === 'true' };
+  return { limit, after: sorted.plain.get('after'), types, values };
 }
 
 function readWrite(reading: QueryReading): WriteQuery {
-  return { view: resolveView(reading), dryRun: resolveDryRun(reading) };
+  return { view: resolveView(reading), dryRun: flagIn(reading, DRY_RUN) };
 }
 
 function readCreate(reading: QueryReading): WriteQuery | UpsertQuery {
@@ -269,7 +267,7 @@ function readDelete(reading: QueryReading): DeleteQuery {
       `${quote(key)} can only be used with GET: a deletion affects all records that match its filters, and Prefer: max-affected=N says how many they may be`,
     );
   const filters = resolveFilters(reading);
-  const dryRun = resolveDryRun(reading);
+  const dryRun = flagIn(reading, DRY_RUN);
   if (reading.filters.length === 0 && faults.length === 0)
     complainAbout(faults, '_cnd')(
       'required',
@@ -281,9 +279,9 @@ function readDelete(reading: QueryReading): DeleteQuery {
   return { query: { view: ownFields(view), filters, order, ...all }, dryRun };
 }
 
-function resolveDryRun({ plain, faults }: QueryReading): boolean {
-  const text = plain.get(DRY_RUN) ?? 'false';
+function flagIn({ plain, faults }: Pick<QueryReading, 'plain' | 'faults'>, name: string): boolean {
+  const text = plain.get(name) ?? 'false';
   if (text !== 'true' && text !== 'false')
-    complainAbout(faults, DRY_RUN)('invalid-value', `"${DRY_RUN}" must be true or false, not ${quote(text)}`);
+    complainAbout(faults, name)('invalid-value', `"${name}" must be true or false, not ${quote(text)}`);
   return text === 'true';
 }
