@@ -10,12 +10,12 @@ import { kindOf, textFault } from '../json/json.ts';
 import { memoized } from '../memo.ts';
 import type { Identifier } from '../model/identifier.ts';
 import type { Model, RecordType } from '../model/model.ts';
-import { ALL_RIGHTS, can, hiddenRequirement, knows } from '../model/rights.ts';
+import { ALL_RIGHTS, knows } from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';
 import { onceOf, parseIdentifier, withCurrentModel } from '../operations/operation.ts';
 import { get, list } from '../operations/read.ts';
 import type { ListResult } from '../operations/read.ts';
-import { isGranted, type OperationEntry, OPERATIONS } from '../operations/table.ts';
+import { isGranted, type OperationEntry, OPERATIONS, refusalOf } from '../operations/table.ts';
 import { NO_BODY, readBody, textOf } from '../operations/body.ts';
 import { create, deleteOne, update, updateMany } from '../operations/write.ts';
 import { faultyRequest, Problem } from '../problem.ts';
@@ -139,11 +139,8 @@ export async function serveCall(
     const { model, rights, serviceOf } = served();
     const type = typeOf(model, typeName, rights);
     const entry: OperationEntry = OPERATIONS[name];
-    if (type.operations.has(entry.right) && !can(rights, type, entry.right))
-      throw new Problem(
-        'forbidden',
-        `You may not use ${name} on ${type.name}${hiddenRequirement(rights, type, entry.right)}`,
-      );
+    const refused = type.operations.has(entry.right) ? refusalOf(entry, type, rights) : undefined;
+    if (refused !== undefined) throw new Problem('forbidden', `You may not use ${name} on ${type.name}${refused}`);
     const reason = entry.unsuited?.(type, rights);
     if (!isGranted(entry, type) || reason !== undefined)
       throw new Problem(
