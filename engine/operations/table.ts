@@ -220,9 +220,9 @@ export type OperationName = keyof typeof OPERATIONS;
 
 export const operationEntries = Object.entries(OPERATIONS) as readonly (readonly [OperationName, OperationEntry])[];
 
-/** Whether a type offers an operation to clients with these rights. */
-export const isOffered = (entry: OperationEntry, type: RecordType, rights?: Rights): boolean =>
-  isGranted(entry, type) && entry.unsuited?.(type, rights) === undefined;
+/** Whether a type offers an operation. */
+export const isOffered = (entry: OperationEntry, type: RecordType): boolean =>
+  isGranted(entry, type) && entry.unsuited?.(type) === undefined;
 
 export const isGranted = ({ right, and = right, log }: OperationEntry, { operations, history }: RecordType): boolean =>
   operations.has(right) && operations.has(and) && (log === undefined || history);

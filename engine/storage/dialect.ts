@@ -51,9 +51,10 @@ export interface Dialect {
   // JSON.
 
   readonly array: (json: string, from: string, order: string) => string;
-  readonly hasKey: (column: string, key: string) => string;
-  readonly withoutKeys: (column: string, keys: readonly string[]) => string;
-  readonly keyJson: (column: string, key: string) => string;
+  /** Of the open keys of a record. */
+  readonly hasKey: (key: string) => string;
+  readonly withoutKeys: (keys: readonly string[]) => string;
+  readonly keyJson: (key: string) => string;
   /** The `path` literal for a column type's `extracted`. */
   readonly keyPath: (key: string) => string;
 

@@ -298,7 +298,7 @@ function valueOf(
   if (!wasOpen) return otherwise;
   // An open key of that name is taken over.
   const taken = type.extracted(quote(OPEN_COLUMN), keyPath(field.name));
-  return `case when ${hasKey(OPEN_COLUMN, field.name)} then ${taken} else ${otherwise} end`;
+  return `case when ${hasKey(field.name)} then ${taken} else ${otherwise} end`;
 }
 
 /** SQL: the new value, as an index compares it. */
@@ -325,7 +325,7 @@ function foldedValue(
 export function openKeysLeft({ before, fields: { added }, dialect }: TypeDiff): string {
   if (!before.open) return dialect.literal('{}');
   const taken = added.map(({ name }) => name);
-  return taken.length === 0 ? dialect.quote(OPEN_COLUMN) : dialect.withoutKeys(OPEN_COLUMN, taken);
+  return taken.length === 0 ? dialect.quote(OPEN_COLUMN) : dialect.withoutKeys(taken);
 }
 
 export const rowsOf = (

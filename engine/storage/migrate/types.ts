@@ -295,13 +295,13 @@ function addedStep(change: TypeChange, { field, column, value, folded }: FieldCh
   if (before.open) {
     const schema = type.schema(field);
     const accepted = field.nullable ? { anyOf: [schema, { type: 'null' }] } : schema;
-    const json = dialect.keyJson(OPEN_COLUMN, name);
-    const rows = rowsUnfit(change, json, dialect.hasKey(OPEN_COLUMN, name), field, accepted);
+    const json = dialect.keyJson(name);
+    const rows = rowsUnfit(change, json, dialect.hasKey(name), field, accepted);
     const says = `the open key "${name}" is not ${type.expected(field)}`;
     checks.push({ ...rows, effect: 'fail', says, takesKeysOf: before.table });
     if (openKeys) edits.push({ kind: 'changeColumn', column: openKeys.column, was: { nullable: false } });
   }
-  const missing = before.open ? `not (${dialect.hasKey(OPEN_COLUMN, name)})` : `(${value}) is null`;
+  const missing = before.open ? `not (${dialect.hasKey(name)})` : `(${value}) is null`;
   const rows = required ? rowsWhere(change, missing) : undefined;
   return change.step(required ? 'add-required-field' : 'add-field', { name, edits, rows, checks });
 }
@@ -315,9 +315,7 @@ function claimSteps(change: TypeChange, known: ReadonlySet<string>): readonly Mi
     ...fields.kept.filter((pair) => pair.after.name !== pair.before.name).map(({ after }) => after.name),
     ...[...type.relations.keys()].filter((name) => !known.has(name)),
   ];
-  return names.map((name) =>
-    change.step('claim-key', { name, rows: rowsWhere(change, dialect.hasKey(OPEN_COLUMN, name)) }),
-  );
+  return names.map((name) => change.step('claim-key', { name, rows: rowsWhere(change, dialect.hasKey(name)) }));
 }
 
 /** Stored records stay unchanged, even if they violate a new check. */

@@ -1,13 +1,13 @@
 import knex from 'knex';
 import { FOLDINGS, joiningRanges, MANY_COMBINING_MARKS, MAX_COMBINING_MARKS } from '../../field-types/case-folding.ts';
-import { ENGINE_PREFIX } from '../../model/model.ts';
+import { ENGINE_PREFIX, OPEN_COLUMN } from '../../model/model.ts';
 import { type Dialect, literal, sqlIn } from '../dialect.ts';
 import { alterTable, OWN_CHECK, quote } from './alter.ts';
 import { postgresLog } from './log.ts';
 import { singleWrites } from './single-writes.ts';
 import { CHEAP_PLAN_COST, MAX_SEQUENCE_STEPS } from './tuning.ts';
 
-const keyOf = (column: string, key: string): string => `${quote(column)} -> ${literal(key)}`;
+const keyOf = (key: string): string => `${quote(OPEN_COLUMN)} -> ${literal(key)}`;
 
 /** Replaces `?` outside quotes with `$1`, `$2`, …; SQL compiled by Knex has no `?`. */
 export function numbered(sql: string): string {
@@ -111,14 +111,14 @@ const dialect: Dialect = {
   quote,
   literal,
   array: (json, from, order) => `(select concat('[', string_agg(${json}, ',' order by ${order}), ']') from ${from})`,
-  hasKey: (column, key) => `(${keyOf(column, key)}) is not null`,
+  hasKey: (key) => `(${keyOf(key)}) is not null`,
   // json_object_agg would put spaces between the keys.
-  withoutKeys: (column, keys) => {
+  withoutKeys: (keys) => {
     const kept = `string_agg(to_json(key)::text || ':' || value::text, ',')`;
-    const others = `json_each(${quote(column)}) where key not in (${keys.map(literal).join(', ')})`;
+    const others = `json_each(${quote(OPEN_COLUMN)}) where key not in (${keys.map(literal).join(', ')})`;
     return `(select concat('{', ${kept}, '}')::json from ${others})`;
   },
-  keyJson: (column, key) => `(${keyOf(column, key)})::text`,
+  keyJson: (key) => `(${keyOf(key)})::text`,
   folded,
   spelled: {
     joined: (inCase, text) => `(encode(convert_to(${inCase}, 'UTF8'), 'hex') || '!' || ${text}) collate "C"`,

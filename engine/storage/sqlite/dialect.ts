@@ -1,5 +1,5 @@
 import knex from 'knex';
-import { ENGINE_PREFIX } from '../../model/model.ts';
+import { ENGINE_PREFIX, OPEN_COLUMN } from '../../model/model.ts';
 import { generatedName } from '../../names.ts';
 import { type Dialect, literal, sqlIn } from '../dialect.ts';
 import { alterTable } from './alter.ts';
@@ -65,9 +65,9 @@ export const sqliteDialect: Dialect = {
   quote,
   literal,
   array: (json, from, order) => `(select concat('[', group_concat(${json}, ',' order by ${order}), ']') from ${from})`,
-  hasKey: (column, key) => `json_type(${quote(column)}, ${keyPath(key)}) is not null`,
-  withoutKeys: (column, keys) => `json_remove(${[quote(column), ...keys.map(keyPath)].join(', ')})`,
-  keyJson: (column, key) => `${quote(column)} -> ${keyPath(key)}`,
+  hasKey: (key) => `json_type(${quote(OPEN_COLUMN)}, ${keyPath(key)}) is not null`,
+  withoutKeys: (keys) => `json_remove(${[quote(OPEN_COLUMN), ...keys.map(keyPath)].join(', ')})`,
+  keyJson: (key) => `${quote(OPEN_COLUMN)} -> ${keyPath(key)}`,
   folded: (text) => `${FOLDED}(${text})`,
   spelled: {
     joined: (folded, text) => `hex(${folded}) || '!' || ${text}`,
