@@ -174,6 +174,17 @@ test('a record without entries, and one of other programs', async () => {
   });
 });
 
+test('a record with more parts than a call has arguments', async () => {
+  const project = await newProject(FILES);
+  await project.serving(async (url) => {
+    await send(url, [['POST /api/products', { name: 'A' }]]);
+    const counted = 'with recursive n (i) as (select 1 union all select i + 1 from n where i < 150000)';
+    await runSql(project.database, `insert into parts (product_parts_id) ${counted} select 1 from n`);
+    const { entries } = await read(url, 'products/1/$history?limit=1');
+    expect(entries).toMatchObject([{ type: 'Part', identifier: 150_000 }]);
+  });
+});
+
 test('keys of type string', async () => {
   const project = await newProject(FILES);
   await project.serving(async (url) => {

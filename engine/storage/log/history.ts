@@ -74,7 +74,7 @@ export function createLogReads(driver: Driver, { record }: Reads): Pick<Store, '
     const owners = new Set<string>();
     const found = [{ type: whole, records: [String(identifier)] }];
     for (const { type, records } of found) {
-      for (const table of joinTablesOf(rights, type)) pairs.push(...records.map((one) => [table, one]));
+      for (const table of joinTablesOf(rights, type)) for (const one of records) pairs.push([table, one]);
       const parts = partsFor(rights, type);
       const places = parts.length === 0 ? [] : records.map((one) => `${type.table}/${one}`);
       for (const place of places) owners.add(place);
