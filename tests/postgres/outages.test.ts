@@ -24,7 +24,7 @@ onServer('the log', () => {
       await until(() => lines().length >= least);
       return lines().map((line) => {
         const { level, msg, cause = '' } = JSON.parse(line) as { level: string; msg: string; cause?: string };
-        return `${level} ${msg} ${/SQLSTATE \w+/.exec(cause)?.[0] ?? ''}`;
+        return `${level} ${msg} ${/SQLSTATE \w+: \w+/.exec(cause)?.[0] ?? ''}`;
       });
     };
   };
@@ -52,9 +52,9 @@ onServer('the log', () => {
   });
 
   it.each([
-    ['takes no connections', 'alter database shop allow_connections %', 'false', 'true', '55000'],
-    ['does not let the role in', 'alter role clerk %', 'nologin', 'login', '28000'],
-    ['has another name for the database', 'alter database %', 'shop rename to store', 'store rename to shop', '3D000'],
+    ['takes no connections', 'alter database shop allow_connections %', 'false', 'true', '55000: database'],
+    ['does not let the role in', 'alter role clerk %', 'nologin', 'login', '28000: role'],
+    ['has another name for the database', 'alter database %', 'shop rename to store', 'store rename to shop', '3D000: database'],
   ])('has one line at each end while a server %s', async (_, sql, off, on, state) => {
     const said = listening();
     // A database that is in use cannot be renamed.
@@ -99,7 +99,7 @@ onServer('the log', () => {
     ] as const)
       expect((await send(title)).status).toBe(status);
     expect(await said(1)).toEqual([
-      expect.stringMatching(/^error The database takes no writes at the moment.* SQLSTATE 25006$/),
+      expect.stringMatching(/^error The database takes no writes at the moment.* SQLSTATE 25006: cannot$/),
     ]);
     expect((await send('PUT /api/tax-classes/1', { position: 9 })).status).toBe(200);
     expect((await said(2)).slice(1)).toEqual(['info the database works again ']);
@@ -113,7 +113,7 @@ onServer('the log', () => {
     await run(CUT);
     for (const { status } of await Promise.all([1, 2, 3].map(() => send('GET /api/tax-classes'))))
       expect(status).toBe(503);
-    expect(await said(1)).toEqual(['warn the database server takes no more connections SQLSTATE 53300']);
+    expect(await said(1)).toEqual(['warn the database server takes no more connections SQLSTATE 53300: too']);
     expect(await metric(gauge)).toBe('1');
     await run('alter role clerk connection limit -1');
     expect((await send('GET /api/tax-classes')).status).toBe(200);

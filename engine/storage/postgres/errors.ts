@@ -136,7 +136,7 @@ export const isLockTimeout = (error: unknown): boolean => /^(55P03|57014)/.test(
 export const postgresReasonOf = (error: unknown): string => messageOf(error) || codeOf(error) || String(error);
 
 /** Classes of SQLSTATEs whose messages quote no values of records. */
-const SAFE_CLASSES = /^(08|25|2B|3F|40|42|53|54|55|57|58)/;
+const SAFE_CLASSES = /^(08|25|28|2B|3D|3F|40|42|53|54|55|57|58)/;
 
 /** The database's message for operators, without record values. */
 export function stateOf(error: unknown): string {
