@@ -1,7 +1,7 @@
 /** Default names of paths and tables, titles from names, and suggestions for misspelled names. */
 import { createHash } from 'node:crypto';
 import { distance } from 'fastest-levenshtein';
-import { pluralize } from 'inflection';
+import { pluralize, singularize } from 'inflection';
 
 /** PostgreSQL truncates identifiers to 63 bytes; generated names leave some room. */
 const MAX_BYTES = 60;
@@ -67,16 +67,28 @@ export const shortened = (text: string, most = MAX_ECHO): string =>
 /** Comparing or normalizing longer names would take too long. */
 const LONGEST_MEANT = 200;
 
+/** Joined by underscores or capitals. */
+const ID = /[-_]ids?$|(?<=\p{Ll}|\p{N})I[Dd]s?$/u;
+
+/** Singular and plural of a name, without and with `id`, in lower case. */
+function formsOf(name: string): readonly string[] {
+  const bare = name.replace(ID, '').toLowerCase();
+  const one = singularize(bare);
+  return [bare, one, pluralize(bare), `${bare}_id`, `${bare}id`, `${one}_id`, `${one}id`];
+}
+
 export function nearest(name: string, known: Iterable<string>): string | undefined {
   if (name.length > LONGEST_MEANT) return undefined;
+  const forms = formsOf(name);
   let best: string | undefined;
   let bestDistance = name.length > 3 ? Math.max(2, Math.floor(name.length / 3)) + 1 : name.length > 2 ? 2.5 : 2;
   const lower = name.toLowerCase();
   for (const candidate of known) {
-    if (Math.abs(candidate.length - name.length) >= bestDistance) continue;
     const other = candidate.toLowerCase();
+    const form = forms.indexOf(other);
+    if (form < 0 && Math.abs(candidate.length - name.length) >= bestDistance) continue;
     // An equal first letter decides between equal distances: "dsc" suggests "desc", not "asc".
-    const candidateDistance = distance(lower, other) + (lower[0] === other[0] ? 0 : 0.5);
+    const candidateDistance = form < 0 ? distance(lower, other) + (lower[0] === other[0] ? 0 : 0.5) : form / 10;
     if (candidateDistance < Math.min(bestDistance, name.length, candidate.length))
       [best, bestDistance] = [candidate, candidateDistance];
   }

@@ -3,7 +3,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { labelAmong, type Model } from '../../engine/model/model.ts';
-import { didYouMean, pluralOf, titleFrom } from '../../engine/names.ts';
+import { didYouMean, nearest, pluralOf, titleFrom } from '../../engine/names.ts';
 import { createDocument } from '../support/document.ts';
 import { loadModel } from '../support/model.ts';
 
@@ -35,6 +35,41 @@ test.each([
   ['x', ''],
 ])('%j is unknown%s', (name, hint) => {
   expect(didYouMean(name, ['état', 'été'])).toBe(hint);
+});
+
+test.each([
+  ['owner_id', 'owner'],
+  ['ownerId', 'owner'],
+  ['ownerID', 'owner'],
+  ['owner_ids', 'owner'],
+  ['owners', 'owner'],
+  ['owners_id', 'owner'],
+  ['city', 'cities'],
+  ['cities_id', 'cities'],
+  ['person', 'people'],
+  ['box_id', 'box'],
+  ['BOX', 'box'],
+  ['seat', 'seat_id'],
+  ['seats', 'seat_id'],
+  ['stamp', 'stampId'],
+  ['ids', 'id'],
+  ['ownr', 'owner'],
+  ['grid', undefined],
+])('%s probably means %s', (name, meant) => {
+  const known = [
+    'cities',
+    'box',
+    'boxing',
+    'boxes',
+    'own_id',
+    'owner_ip',
+    'people',
+    'seat_id',
+    'stampId',
+    'owner',
+    'id',
+  ];
+  expect(nearest(name, known)).toBe(meant);
 });
 
 function modelOf(...descriptors: readonly string[]): Model {
