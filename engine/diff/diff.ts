@@ -1,7 +1,7 @@
 /** Compares two models: what changes for HTTP clients. */
 import { isDeepStrictEqual } from 'node:util';
 import { COUNT_MODES, NOW, OPERATIONS, type Preconditions } from '../descriptor/descriptor.ts';
-import { listed, widens } from '../field-types/field-type.ts';
+import { type ItemShape, listed, widens } from '../field-types/field-type.ts';
 import { ruleKey, ruleOf, sentence } from '../model/checks.ts';
 import {
   type Field,
@@ -13,7 +13,7 @@ import {
   type Renamed,
 } from '../model/model.ts';
 
-type Breaks = 'all' | 'creates' | 'writes' | 'upserts' | 'none';
+type Breaks = 'all' | 'creates' | 'writes' | 'uniques' | 'none';
 
 const changeKinds = {
   'type-added': ['none', 'new'],
@@ -43,7 +43,7 @@ const changeKinds = {
   'precondition-relaxed': ['none', 'was {was}, is {is}'],
   'precondition-ignored': ['all', 'was {was}, is {is}'],
   'unique-added': ['writes', 'values must now be unique'],
-  'unique-removed': ['upserts', 'values no longer need to be unique, so "on" can no longer name them'],
+  'unique-removed': ['uniques', 'values no longer need to be unique, so "on" and links can no longer name them'],
   'check-added': ['writes', 'rejected otherwise: {is}'],
   'check-removed': ['none', 'no longer needed: {was}'],
   'variant-added': ['none', 'new'],
@@ -61,6 +61,7 @@ const changeKinds = {
   'field-type-changed': ['all', 'was {was}, is {is}'],
   'field-narrowed': ['writes', 'must now be {is}'],
   'value-removed': ['all', 'must now be {is}; filters by other values are rejected'],
+  'value-added': ['all', 'is now {is}: responses may contain other values than before'],
   'field-widened': ['none', 'may now be {is}'],
   'field-required': ['creates', 'create now needs a value'],
   'field-optional': ['none', 'create no longer needs a value'],
@@ -70,6 +71,8 @@ const changeKinds = {
   'field-writable': ['none', 'requests can now change it'],
   'field-generated': ['writes', 'is now {is}, whatever requests say'],
   'field-not-generated': ['all', 'was {was}, and is what requests say'],
+  'value-recorded': ['none', 'the history now shows its values'],
+  'value-unrecorded': ['all', 'the history no longer shows its values'],
   'default-changed': ['none', 'was {was}, is {is}'],
   'relation-added': ['none', 'new'],
   'required-relation-added': ['creates', 'create needs this new relation'],
@@ -138,20 +141,24 @@ export function compareModels(before: Model, after: Model): readonly Change[] {
   }));
   const kept = [...types.kept, ...pairs.flatMap(({ fields, relations }) => [...fields.kept, ...relations.kept])];
   const now: NamesNow = new Map(kept.map((pair) => [pair.before, pair.after.name]));
-  const nested = nestedTypes(before);
+  const { nested, linked } = reachedTypes(before);
   const reports = pairs.map(({ pair, fields, relations }) => {
     const { open, operations } = pair.before;
     const creates = operations.has('create') || nested.has(pair.before);
     const writes = operations.has('update') || creates;
-    const upserts = operations.has('create') && operations.has('update');
-    const report = reportOn(pair.after.name, { all: true, creates, writes, upserts });
+    const uniques = (operations.has('create') && operations.has('update')) || linked.has(pair.before);
+    const report = reportOn(pair.after.name, { all: true, creates, writes, uniques });
     const add = (kind: 'field' | 'relation', name: string, required: boolean, is: string): void => {
       if (open) report.add('key-declared', name, undefined, is);
       if (required) report.add(`required-${kind}-added`, name);
       else if (!open) report.add(`${kind}-added`, name);
     };
     compareType(pair, now, report);
-    for (const one of fields.kept) compareField(one, report);
+    for (const one of fields.kept) {
+      compareField(one, report);
+      if (pair.before.history && pair.after.history)
+        report.flag(one.before.sensitive, one.after.sensitive, 'value-unrecorded', 'value-recorded', one.after.name);
+    }
     for (const { name, type, required } of fields.added) add('field', name, required, type.name);
     for (const { name } of fields.removed) report.add('field-removed', name);
     for (const one of relations.kept) compareRelation(one, now, report);
@@ -168,7 +175,7 @@ export function compareModels(before: Model, after: Model): readonly Change[] {
   // A type without operations breaks no client; relations to it are reported separately.
   for (const { name, path, operations } of types.removed) {
     const report = reportOn(name, { all: operations.size > 0 });
-    const says = operations.size > 0 ? `/api/${path} no longer exists` : 'it had no path';
+    const says = operations.size > 0 ? `/api/${path} no longer has its records` : 'it had no path';
     report.add('type-removed', undefined, undefined, says);
     reports.push(report);
   }
@@ -182,12 +189,14 @@ function pairUp<T extends Renamed>(before: ReadonlyMap<string, T>, after: Readon
   return { kept: pairs, added, removed: were(dropped) };
 }
 
-/** Types whose records are written through relations of others, however deep. */
-function nestedTypes({ types }: Model): ReadonlySet<RecordType> {
+/** Types whose records are linked, or even written, through relations of others, however deep. */
+function reachedTypes({ types }: Model): Readonly<Record<'nested' | 'linked', ReadonlySet<RecordType>>> {
   const written = ({ relations }: RecordType): readonly RecordType[] =>
     [...relations.values()].flatMap(({ target, nested }) => (nested === 'write' ? target : []));
   const writing = [...types.values()].filter(({ operations }) => operations.has('create') || operations.has('update'));
-  return reached(writing.flatMap(written), written);
+  const nested = reached(writing.flatMap(written), written);
+  const linking = [...writing, ...nested].flatMap(({ relations }) => [...relations.values()]);
+  return { nested, linked: new Set(linking.map(({ target }) => target)) };
 }
 
 function compareType({ before, after }: Pair<RecordType>, now: NamesNow, report: Report): void {
@@ -283,10 +292,12 @@ function compareShown({ fields }: RecordType, had: readonly Field[], has: readon
 function compareField({ before, after }: Pair<Field>, report: Report): void {
   const { name, type } = after;
   report.compare('field-renamed', name, before.name, name);
+  const [isNarrower, isWider] = [!widens(type, before, after), !widens(type, after, before)];
   if (before.type !== type) report.add('field-type-changed', name, before.type.name, type.name);
-  else if (!widens(type, before, after))
-    report.add(losesValue(before, after) ? 'value-removed' : 'field-narrowed', name, undefined, type.expected(after));
-  else if (!widens(type, after, before)) report.add('field-widened', name, undefined, type.expected(after));
+  else if (losesValue(before, after)) report.add('value-removed', name, undefined, type.expected(after));
+  else if (addsValue(before, after)) report.add('value-added', name, undefined, type.expected(after));
+  else if (isNarrower || isWider)
+    report.add(isNarrower ? 'field-narrowed' : 'field-widened', name, undefined, type.expected(after));
   report.flag(before.caseless, after.caseless, 'case-ignored', 'case-regarded', name);
   report.flag(before.required, after.required, 'field-required', 'field-optional', name);
   report.flag(before.nullable, after.nullable, 'null-answered', 'null-refused', name);
@@ -298,9 +309,16 @@ function compareField({ before, after }: Pair<Field>, report: Report): void {
   report.compare('default-changed', name, defaultOf(before), defaultOf(after));
 }
 
-function losesValue(before: Field, after: Field): boolean {
+function losesValue(before: ItemShape, after: ItemShape): boolean {
   const left = listed(after);
   return left !== undefined && (listed(before)?.some((value) => !left.includes(value)) ?? true);
+}
+
+/** Whether a client that knows the listed values, and the types of items, can meet others. */
+function addsValue(before: ItemShape, after: ItemShape): boolean {
+  const [was, is] = [before.type.item?.(before), after.type.item?.(after)];
+  if (!was) return losesValue(after, before);
+  return !is || is.type !== was.type || (is.nullable && !was.nullable) || addsValue(was, is);
 }
 
 function compareRelation({ before, after }: Pair<Relation>, now: NamesNow, report: Report): void {

@@ -115,11 +115,19 @@ describe('diff', () => {
     ['breaking value-removed', 'type: string, enum: [x, y]', 'type: string, enum: [x]'],
     ['breaking value-removed', 'type: string', 'type: string, enum: [x]'],
     ['breaking field-type-changed', 'type: integer', 'type: decimal'],
-    ['field-widened', 'type: string, enum: [x]', 'type: string, enum: [x, y]'],
+    ['breaking value-added', 'type: string, enum: [x]', 'type: string, enum: [x, y]'],
+    ['breaking value-added', 'type: integer, enum: [1]', 'type: integer'],
+    ['breaking value-removed', 'type: string, enum: [x, y]', 'type: string, enum: [y, z]'],
     ['field-widened', 'type: string, maxLength: 9', 'type: string, maxLength: 10'],
     ['breaking field-narrowed', 'type: string, maxLength: 9', 'type: string, maxLength: 8'],
     ['breaking field-narrowed', 'type: array', 'type: array, items: { type: date }'],
-    ['field-widened', 'type: array, items: { type: date }', 'type: array, items: { type: date, nullable: true }'],
+    [
+      'breaking value-added',
+      'type: array, items: { type: date }',
+      'type: array, items: { type: date, nullable: true }',
+    ],
+    ['breaking value-added', 'type: array, items: { type: date }', 'type: array'],
+    ['field-widened', 'type: array, items: { type: integer, minimum: 1 }', 'type: array, items: { type: integer }'],
     ['breaking field-required', 'type: string, nullable: true', 'type: string, nullable: true, required: true'],
     ['field-optional', 'type: string, nullable: true, required: true', 'type: string, nullable: true'],
     ['breaking null-refused', 'type: string, default: x, nullable: true', 'type: string, default: x'],
@@ -146,6 +154,27 @@ describe('diff', () => {
       'operations: [list]',
     ],
     ['breaking key-declared', A, `${A}, b: { type: any }`, 'open: true\noperations: [list]'],
+    ...(
+      [
+        [
+          'value-added',
+          ', b: { type: array, items: { type: integer } }',
+          ', b: { type: array, items: { type: date } }',
+        ],
+        [
+          'value-added',
+          ', b: { type: array, items: { type: string, enum: [x] } }',
+          ', b: { type: array, items: { type: string } }',
+        ],
+      ] as const
+    ).map(([told, before, after]): [string, string, string, string] => [
+      `breaking ${told}`,
+      `${A}${before}`,
+      `${A}${after}`,
+      'operations: [list]',
+    ]),
+    ['breaking value-unrecorded', A, A.replace('9', '9, sensitive: true'), 'history: true'],
+    ['value-recorded', A.replace('9', '9, sensitive: true'), A, 'history: true'],
     ['breaking key-declared, breaking required-field-added', A, `${A}, b: { type: any, required: true }`, 'open: true'],
   ];
 
@@ -229,6 +258,17 @@ describe('diff', () => {
     ['type-added', { b: book(A) }, { b: book(A), c: 'type: C' }],
     ['breaking type-removed', { b: book(A), c: 'type: C' }, { b: book(A) }],
     ['breaking type-renamed', { b: book(A) }, { b: VOLUME }],
+    // A body can link a book by its unique values.
+    [
+      'breaking unique-removed',
+      { b: book(A, 'operations: [list]\nunique: [[a]]'), a: author('') },
+      { b: book(A, 'operations: [list]'), a: author('') },
+    ],
+    [
+      'unique-removed',
+      { b: book(A, 'operations: [list]\nunique: [[a]]'), a: author('', 'operations: [get]\n') },
+      { b: book(A, 'operations: [list]'), a: author('', 'operations: [get]\n') },
+    ],
     ['breaking type-renamed', { b: book(A), a: author('') }, { b: VOLUME, a: author('').replace('Book', 'Volume') }],
     // A page is written through the chapters of a book, and has no operations itself.
     ['breaking field-narrowed', chapters(9), chapters(8)],

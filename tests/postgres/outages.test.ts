@@ -54,7 +54,13 @@ onServer('the log', () => {
   it.each([
     ['takes no connections', 'alter database shop allow_connections %', 'false', 'true', '55000: database'],
     ['does not let the role in', 'alter role clerk %', 'nologin', 'login', '28000: role'],
-    ['has another name for the database', 'alter database %', 'shop rename to store', 'store rename to shop', '3D000: database'],
+    [
+      'has another name for the database',
+      'alter database %',
+      'shop rename to store',
+      'store rename to shop',
+      '3D000: database',
+    ],
   ])('has one line at each end while a server %s', async (_, sql, off, on, state) => {
     const said = listening();
     // A database that is in use cannot be renamed.
