@@ -53,6 +53,8 @@ export interface Reference {
   readonly shown?: string;
   /** Column by the descriptor; the database may keep an earlier name. */
   readonly exportName: string;
+  /** Whether the descriptor has "column". */
+  readonly isChosen: boolean;
   readonly target: RecordType;
   readonly onDelete: OnDelete;
   readonly required: boolean;
@@ -66,6 +68,8 @@ export interface Reference {
 export interface JoinTable {
   readonly name: string;
   readonly exportName: string;
+  /** Whether a descriptor has "through". */
+  readonly isChosen: boolean;
   /** The side whose column is the first of the table. */
   readonly first: 'left' | 'right';
   readonly left: { readonly column: string; readonly type: RecordType };
@@ -162,6 +166,7 @@ export interface RecordType {
   readonly description: string;
   readonly path: string;
   readonly table: string;
+  readonly choosesTable: boolean;
   readonly operations: ReadonlySet<Operation>;
   readonly identifier: IdentifierField;
   readonly label: Field | undefined;

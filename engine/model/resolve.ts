@@ -59,6 +59,7 @@ export function resolveType(descriptor: Descriptor): Draft<RecordType> {
     description: descriptor.description ?? '',
     path: pathOf(descriptor),
     table: tableOf(descriptor),
+    choosesTable: descriptor.table !== undefined,
     operations: operationsOf(descriptor),
     identifier: resolveIdentifier(descriptor),
     label: fields.get([label, ...paths].find((name) => fields.has(name)) ?? '') as Draft<Field> | undefined,
@@ -216,13 +217,12 @@ function relationOf({ type: source, target, name, relation: descriptor }: Declar
 function connectByColumn(one: DeclaredSide, other: DeclaredSide | undefined): void {
   const [child, parent] = one.relation.kind === 'belongsTo' ? [one, other] : [other, one];
   const [childType, parentType] = [child?.type ?? one.target, parent?.type ?? one.target];
-  const column =
-    child === undefined
-      ? (one.relation.column ?? hiddenColumn(one.type.name, one.name))
-      : (child.relation.column ?? ownColumn(child.name));
+  const chosen = (child ?? one).relation.column;
+  const column = chosen ?? (child ? ownColumn(child.name) : hiddenColumn(one.type.name, one.name));
   const reference: Draft<Reference> = {
     column,
     exportName: column,
+    isChosen: chosen !== undefined,
     target: parentType,
     onDelete: deletionOf(child?.relation, parent?.relation),
     required: child?.relation.required ?? false,
@@ -242,10 +242,12 @@ function connectByColumn(one: DeclaredSide, other: DeclaredSide | undefined): vo
 function connectByRows(one: DeclaredSide, other: DeclaredSide | undefined): JoinTable {
   const [left = one, right] = [one, other].toSorted((a, b) => (a && b && sideName(b) < sideName(a) ? 1 : -1));
   const itself = left.type === left.target;
-  const name = left.relation.through ?? right?.relation.through ?? joinTable(left.type.table, left.name);
+  const chosen = left.relation.through ?? right?.relation.through;
+  const name = chosen ?? joinTable(left.type.table, left.name);
   const table: JoinTable = {
     name,
     exportName: name,
+    isChosen: chosen !== undefined,
     first: 'left',
     left: { column: itself ? 'source_id' : generatedName(snakeCase(left.type.name), 'id'), type: left.type },
     right: { column: itself ? 'target_id' : generatedName(snakeCase(left.target.name), 'id'), type: left.target },

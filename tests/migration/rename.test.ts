@@ -328,3 +328,20 @@ test('a table, column or join table of another name: the plan says that the old 
   await made.starts();
   expect(JSON.parse((await made.run('plan', '--json')).out).unused).toHaveLength(defaults.length);
 });
+
+test('names that would be the defaults, after a rename: they are chosen, and have no effect either', async () => {
+  const book = (relations: string): string => `type: Book\nrelations:\n${relations}`;
+  const tome = (words: string, more: string): string =>
+    `type: Tome\nrenamedFrom: Book\n${words}relations:\n  by: { kind: belongsTo, type: Author, renamedFrom: author${more} }\n  labels: { kind: manyToMany, type: Author, renamedFrom: tags${more === '' ? '' : ', through: tomes_labels'} }\n`;
+  const project = await newProject({
+    'author.yaml': 'type: Author\n',
+    'book.yaml': book('  author: { kind: belongsTo, type: Author }\n  tags: { kind: manyToMany, type: Author }\n'),
+  });
+  await project.starts();
+  await project.starts({ 'book.yaml': tome('', '') });
+  expect((await project.run('plan')).out).not.toContain('Without effect');
+  project.write({ 'book.yaml': tome('table: tomes\n', ', column: by_id') });
+  const { out } = await project.run('plan');
+  for (const one of ['table: tomes', 'column: by_id', 'through: tomes_labels'])
+    expect(out).toContain(`"${one}" of Tome`);
+});

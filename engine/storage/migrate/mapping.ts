@@ -1,5 +1,4 @@
 /** Maps the Model to the database's tables and columns: renamed parts keep theirs. */
-import { hiddenColumn, joinTable, ownColumn } from '../../descriptor/descriptor.ts';
 import {
   type Field,
   type JoinTable,
@@ -10,7 +9,7 @@ import {
   type Relation,
 } from '../../model/model.ts';
 import { revised } from '../../model/resolve.ts';
-import { defaultTable, generatedName } from '../../names.ts';
+import { generatedName } from '../../names.ts';
 import { tablesOf } from '../tables.ts';
 import {
   type AppliedJoin,
@@ -165,37 +164,29 @@ function mapJoins(joinTables: readonly JoinTable[], { applied, own, formers, fre
 export function chosenNames({ types }: Model, mapped: Model, before: readonly string[] = []) {
   const chosen = new Set<string>();
   const unused = new Map<string, string>();
-  const compare = (key: string, of: string, isDefault: boolean, wanted: string, has: string, table = ''): void => {
+  const compare = (key: string, of: string, isChosen: boolean, wanted: string, has: string, table = ''): void => {
     const place = `${table}${has}`;
-    if (before.includes(place) || (!isDefault && wanted === has)) chosen.add(place);
-    if (wanted === has || (isDefault && !chosen.has(place)) || unused.has(place)) return;
+    if (before.includes(place) || (isChosen && wanted === has)) chosen.add(place);
+    if (wanted === has || !(isChosen || chosen.has(place)) || unused.has(place)) return;
     unused.set(
       place,
-      `${isDefault ? `the default ${key} ${wanted}` : `"${key}: ${wanted}"`} of ${of} (it stays ${has})`,
+      `${isChosen ? `"${key}: ${wanted}"` : `the default ${key} ${wanted}`} of ${of} (it stays ${has})`,
     );
   };
   for (const type of types.values()) {
     const now = mapped.types.get(type.name) ?? type;
-    compare('table', type.name, type.table === defaultTable(type.name), type.table, now.table);
+    compare('table', type.name, type.choosesTable, type.table, now.table);
     for (const relation of type.relations.values()) {
       const { link, target } = now.relations.get(relation.name) ?? relation;
-      const [of, isDefault] = [`${type.name}.${relation.name}`, hasDefaultPlace(relation)];
-      if (link.at === 'join') compare('through', of, isDefault, link.table.exportName, link.table.name);
+      const of = `${type.name}.${relation.name}`;
+      if (link.at === 'join') compare('through', of, link.table.isChosen, link.table.exportName, link.table.name);
       else {
-        const { exportName, column } = link.reference;
-        compare('column', of, isDefault, exportName, column, `${(link.at === 'source' ? now : target).table}.`);
+        const { exportName, column, isChosen } = link.reference;
+        compare('column', of, isChosen, exportName, column, `${(link.at === 'source' ? now : target).table}.`);
       }
     }
   }
   return { chosen: [...chosen].toSorted(), unused: [...unused.values()] };
-}
-
-function hasDefaultPlace(relation: Relation): boolean {
-  const { name, source, link, inverse } = relation;
-  if (link.at === 'join')
-    return [relation, inverse].some((one) => one && joinTable(one.source.table, one.name) === link.table.name);
-  const below = link.at === 'source' ? name : inverse?.name;
-  return link.reference.column === (below === undefined ? hiddenColumn(source.name, name) : ownColumn(below));
 }
 
 const tableOf = ({ types }: AppliedModel, name: string): string | undefined => types[name]?.table;

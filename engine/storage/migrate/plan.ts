@@ -238,7 +238,7 @@ function keepParts(
     if (!target || (stays && reference.required) || !isKept(() => droppedReferenceStep(diff, reference))) return [];
     const { column, onDelete, required, unique, acyclic = false } = reference;
     const names = { belongsTo: freeRelation(type, reference.belongsTo), has: freeRelation(target, reference.has) };
-    const undeclared = { exportName: column, relation: undefined, names };
+    const undeclared = { exportName: column, isChosen: false, relation: undefined, names };
     return [{ column, target, onDelete, required, unique, acyclic, ...undeclared }] satisfies readonly KeptReference[];
   });
   const table: RecordType = { ...type, open, hidden, references: [...type.references, ...references] };
