@@ -40,11 +40,8 @@ export async function readCatalogue(driver: Driver): Promise<Catalogue> {
   return rows.filter(({ kind, name }) => kind === 'relation' || kind === 'column' || !isOwn(name));
 }
 
-const found = (catalogue: Catalogue, table: string, ...kinds: readonly string[]): readonly Found[] =>
-  catalogue.filter((one) => one.table === table && kinds.includes(one.kind));
-
-const namesOf = (catalogue: Catalogue, table: string, kind: string): readonly string[] =>
-  found(catalogue, table, kind).map(({ name }) => name);
+const found = (catalogue: Catalogue, table: string, kind: string): readonly Found[] =>
+  catalogue.filter((one) => one.table === table && one.kind === kind);
 
 const ownTables = ({ types, joins }: AppliedModel) => [
   ...Object.values(types).map((type) => ({
@@ -82,8 +79,8 @@ export function driftOf(applied: AppliedModel, catalogue: Catalogue): readonly D
     const { table, columns, made } = own;
     if (!found(catalogue, '', 'relation').some(({ name, detail }) => name === table && detail === 'table'))
       return [{ table, differences: ['it is missing'], cures: [] }];
-    const there = new Set(found(catalogue, table, 'column', 'needed').map(({ name }) => name));
-    const indexes = new Set(namesOf(catalogue, table, 'index'));
+    const there = new Set(found(catalogue, table, 'column').map(({ name }) => name));
+    const indexes = new Set(found(catalogue, table, 'index').map(({ name }) => name));
     const missing = Object.keys(made).filter((name) => !indexes.has(name));
     const differences = [
       ...columns.flatMap((column) => (there.has(column) ? [] : `column ${column} is missing`)),
@@ -104,20 +101,19 @@ function othersAmong({ columns }: { readonly columns: readonly string[] }, all: 
 
 export function otherColumns(applied: AppliedModel, catalogue: Catalogue, table: string): readonly OtherColumn[] {
   const own = ownTables(applied).find((one) => one.table === table);
-  const others = own ? othersAmong(own, found(catalogue, table, 'column', 'needed')) : [];
-  return others.map(({ name, detail }) => ({ name, words: detail }));
+  return own ? othersAmong(own, found(catalogue, table, 'column')) : [];
 }
 
 /** What somebody else has made of the engine's tables; `name` says what it is. */
 function othersOf(applied: AppliedModel, catalogue: Catalogue): readonly Found[] {
   const [indexes, links] = [ownIndexes(applied), new Set(ownLinks(applied))];
   return ownTables(applied).flatMap((own) => {
-    const columns = new Set(othersAmong(own, found(catalogue, own.table, 'column', 'needed')));
+    const columns = new Set(othersAmong(own, found(catalogue, own.table, 'column')));
     return catalogue.flatMap((one): Found | readonly Found[] => {
       const { kind, table, name } = one;
       if (table !== own.table) return [];
       if (columns.has(one) || kind === 'trigger' || (kind === 'index' && !indexes.has(name)))
-        return { ...one, name: `${kind.replace('needed', 'column')} ${name}` };
+        return { ...one, name: `${kind} ${name}` };
       if (kind === 'notNull' && own.nullable.includes(name))
         return { ...one, kind: 'reader', name: `constraint not null (${name})`, detail: name };
       const isOwn = links.has(name) || (name.startsWith('index ') && indexes.has(name.slice('index '.length)));
@@ -126,11 +122,9 @@ function othersOf(applied: AppliedModel, catalogue: Catalogue): readonly Found[]
   });
 }
 
-const isListedTwice = ({ kind, name }: Found): boolean => kind === 'reader' && /^(trigger|index) /.test(name);
-
 export function othersIn(applied: AppliedModel, catalogue: Catalogue): readonly string[] {
   const others = othersOf(applied, catalogue).filter(
-    (one) => one.kind !== 'property' && !isListedTwice(one) && !one.name.startsWith('foreign key '),
+    ({ kind, name }) => kind !== 'property' && !name.startsWith('foreign key '),
   );
   return [...new Set(others.map(({ name, table }) => `${name} of ${table}`))];
 }
@@ -194,13 +188,13 @@ export function obstaclesTo(
     ...edits.flatMap((edit) => (edit.kind === 'addColumn' ? [['column', edit.column.name] as const] : [])),
     ...tasks.flatMap(({ constraint }) => (constraint === undefined ? [] : [['constraint', constraint] as const])),
   ].filter(([kind, name]) => isThere(kind, name));
-  const inTheWay = others.filter((one) => {
-    const { kind, name, detail } = one;
-    if (isReplaced) return !isListedTwice(one);
+  const inTheWay = others.filter(({ kind, name, detail }) => {
+    if (isReplaced) return true;
     if (kind === 'property') return isRebuilt ? !isThere('column', detail) : lost.has(detail) && !gone.has(detail);
-    const isConstraint = name.startsWith('constraint ');
-    if (kind !== 'reader' || isDropped) return isDropped && kind === 'reader' && !isConstraint && !isListedTwice(one);
-    return (isRebuilt && isConstraint) || (detail !== '' && lost.has(detail));
+    if (kind !== 'reader') return false;
+    // A table takes its own along.
+    if (isDropped) return !/^(constraint|index|trigger) /.test(name);
+    return (isRebuilt && name.startsWith('constraint ')) || (detail !== '' && lost.has(detail));
   });
   const isDenied = tasks.length > 0 && table !== '' && found(catalogue, table, 'denied').length > 0;
   const schema = creates.length > 0 ? found(catalogue, '', 'denied')[0]?.name : undefined;

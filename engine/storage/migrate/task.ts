@@ -2,9 +2,10 @@
 import type { OnDelete } from '../../descriptor/descriptor.ts';
 import type { Column, TableIndex, TableStatements } from '../columns.ts';
 
+/** `detail`: its words after the name. */
 export interface OtherColumn {
   readonly name: string;
-  readonly words: string;
+  readonly detail: string;
 }
 
 export type Edit =

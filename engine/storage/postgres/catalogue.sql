@@ -10,6 +10,7 @@ with own as (
       and classid = 'pg_class'::regclass and deptype = 'i' join pg_class s on s.oid = objid and s.relkind = 'S'
   ), reader as (
     select part.name as "table", coalesce(attname::text, '') as "column", case classid
+      when 'pg_trigger'::regclass then (select 'trigger ' || tgname from pg_trigger t where t.oid = objid)
       when 'pg_rewrite'::regclass then (select case c.oid when refobjid then 'rule ' || rulename else 'view ' || c.relname end from pg_rewrite r join pg_class c on c.oid = r.ev_class where r.oid = objid)
       when 'pg_class'::regclass then (select case when objsubid > 0 or relkind not in ('r', 'f', 'i', 'I') then pg_describe_object(classid, objid, objsubid)
         when relkind in ('r', 'f') then 'table ' || relname else 'index ' || relname end from pg_class c where c.oid = objid)
@@ -31,8 +32,8 @@ with own as (
     from pg_class where relnamespace = quote_ident(current_schema())::regnamespace
   union all select 'relation', '', typname::text, 'type' from pg_type
     where typnamespace = quote_ident(current_schema())::regnamespace and typrelid = 0 and typcategory <> 'A'
-  union all select case when attnotnull and not atthasdef and attidentity = '' then 'needed' else 'column' end, own.name, attname::text, ''
-    from own join pg_attribute on attrelid = own.oid and attnum > 0 and not attisdropped
+  union all select kind, own.name, attname::text, '' from own join pg_attribute on attrelid = own.oid and attnum > 0 and not attisdropped
+    cross join lateral (values ('column', true), ('needed', attnotnull and not atthasdef and attidentity = '')) as one(kind, is_one) where is_one
   union all select 'notNull', own.name, attname::text, '' from own join pg_attribute on attrelid = own.oid and attnum > 0 and attnotnull
   union all select 'denied', case when has_schema_privilege(current_schema(), 'create') then null else '' end, current_schema()::text, ''
   union all select 'denied', own.name, own.name, '' from own join pg_class c on c.oid = own.oid where not pg_has_role(c.relowner, 'usage')

@@ -59,7 +59,7 @@ function rebuilding(
     `alter table ${quote(fresh)} rename to ${quote(table)}`,
     'pragma legacy_alter_table = off',
   ];
-  const kept = others.map(({ name, words }) => addColumn(fresh, name, words, dialect));
+  const kept = others.map(({ name, detail }) => addColumn(fresh, name, detail, dialect));
   return [
     ...plainTasks('define', [...create(fresh).create, ...kept], table),
     keyType === undefined

@@ -1,7 +1,8 @@
 -- A virtual table may need a module that is not loaded. SQLite cannot list what views read: match their SQL.
 with own as (select name, sql from sqlite_schema where type = 'table' and name not like 'sqlite\_%' escape '\' and sql not like 'create virtual%')
 select 'relation', '', name, type from sqlite_schema where name not like 'sqlite\_%' escape '\'
-union all select case when c."notnull" and c.dflt_value is null and c.pk = 0 then 'needed' else 'column' end, own.name, c.name, case when c.hidden = 0 then c.type || iif(c."notnull", ' not null', '') || coalesce(' default (' || c.dflt_value || ')', '') else '' end from own, pragma_table_xinfo(own.name) as c
+union all select 'needed', own.name, c.name, '' from own, pragma_table_xinfo(own.name) as c where c."notnull" and c.dflt_value is null and c.pk = 0
+union all select 'column', own.name, c.name, case when c.hidden = 0 then c.type || iif(c."notnull", ' not null', '') || coalesce(' default (' || c.dflt_value || ')', '') else '' end from own, pragma_table_xinfo(own.name) as c
 union all select 'notNull', own.name, c.name, '' from own, pragma_table_xinfo(own.name) as c where c."notnull"
 union all select t.type, own.name, t.name, iif(t.type = 'trigger', {TRIGGER_WORDS}(t.sql) ->> 0, '') from own, sqlite_schema as t where lower(t.tbl_name) = lower(own.name) and t.type in ('index', 'trigger') and t.sql is not null
 union all select 'reader', target.name, 'foreign key (' || key."from" || ') of table "' || own.name || '"', coalesce(key."to", '') from own, pragma_foreign_key_list(own.name) as key, own as target where lower(target.name) = lower(key."table") and target.name <> own.name
