@@ -230,6 +230,25 @@ test.each<[event: string, name: string, after: Files]>([
   expect(await project.run('apply')).toMatchObject({ code: 0 });
 });
 
+/** Rules that wait for the end of the transaction. */
+test('a seed that a deferred rule refuses: apply quotes the database', async () => {
+  const project = await projectOf({ 'book.yaml': BOOKS });
+  const references = 'references shelves (id) deferrable initially deferred';
+  await runSql(
+    project.database,
+    onSqlite
+      ? `create table shelves (id integer primary key); ${remade(`title text, pages integer default 0 ${references}`)}`
+      : `create function f() returns trigger language plpgsql as $$begin raise 'FOREIGN KEY constraint failed'; end$$;
+        create constraint trigger late after insert on _records_seeds deferrable initially deferred for each row execute function f()`,
+  );
+  const before = await contents(project);
+  project.write(book());
+  const says = 'The database refuses a seed record: FOREIGN KEY constraint failed. Nothing was changed.';
+  expect(await project.run('apply')).toMatchObject({ code: 1, err: says });
+  await expect(project.starts()).rejects.toThrow(says);
+  expect(await contents(project)).toBe(before);
+});
+
 const BROKEN: readonly (readonly [sql: string, says: string])[] = onSqlite
   ? [
       [

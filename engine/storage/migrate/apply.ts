@@ -2,16 +2,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Model } from '../../model/model.ts';
-import { Problem, StartError } from '../../problem.ts';
+import { innermost, Problem, reasonOf, StartError } from '../../problem.ts';
 import { SCHEMA_CHECK_INTERVAL_MS } from '../database.ts';
 import type { Dialect } from '../dialect.ts';
-import { type Driver, type Follower, type Reader, UNWATCHED, type Writer } from '../driver.ts';
+import { ConstraintError, type Driver, type Follower, type Reader, UNWATCHED, type Writer } from '../driver.ts';
 import { engineTables, SEED_TABLE } from '../tables.ts';
 import type { Clock } from '../columns.ts';
 import { readAppliedModel, remember, type History, historyOf } from './applied.ts';
 import { assess, type Assessed, assessIn, blockers, formatRefusal } from './assess.ts';
 import { type Catalogue, driftOf, othersIn, ownIndexes, readCatalogue } from './catalogue.ts';
-import { chosenNames, mappedModel } from './mapping.ts';
 import { createPlan } from './plan.ts';
 import { insertSeeds, readSeeded } from './seeds.ts';
 import { servedModel } from './served.ts';
@@ -59,35 +58,26 @@ async function prepareOnce(
 ): Promise<PreparedTables> {
   const found = await historyOf(model, driver);
   const isBehind = found.state === 'behind';
-  if (migrate && !isBehind) {
-    await createEngineTables(driver);
-    const plan = await planFrom(model, found, driver);
+  const isMigrated = migrate && !isBehind;
+  if (isMigrated) await createEngineTables(driver);
+  const plan = await planFrom(model, found, driver);
+  const { applied, catalogue, model: mapped, unused } = plan;
+  const others = othersIn(applied, catalogue);
+  if (isMigrated) {
     const steps = seeds ? plan.steps : plan.steps.filter((step) => !isSeed(step));
     const { history } = await applyPlan({ ...plan, steps, kept: [] }, driver, NONE, UNWATCHED, clock);
-    const others = othersIn(plan.applied, plan.catalogue);
-    const { kept, unused } = plan;
-    const names = { made: steps.map(stepId), kept: kept.map(stepId), others, unused };
-    return { ...ownView(plan.model, history), history, ...names };
+    const names = { made: steps.map(stepId), kept: plan.kept.map(stepId), others, unused };
+    return { ...ownView(mapped, history), history, ...names };
   }
-  const catalogue = await readCatalogue(driver);
-  const drift = driftOf(found.applied, catalogue);
+  const drift = driftOf(applied, catalogue);
   if (drift.length > 0) {
     await refuseStale(found, driver);
     throw new StartError(formatRefusal([], drift));
   }
-  const mapped = mappedModel(model, found.applied, found.own?.applied);
   const view = ownView(mapped, found, isBehind ? [] : [...missingTables(found, driver.dialect).keys()]);
   if (seeds && found.state === 'current' && [...model.types.values()].some(({ seed }) => seed.length > 0))
     await driver.write((writer) => insertSeeds(view.model, writer, driver, clock));
-  const others = othersIn(found.applied, catalogue);
-  return {
-    ...view,
-    history: found,
-    made: [],
-    kept: [],
-    others,
-    unused: chosenNames(model, mapped, found.applied.chosen).unused,
-  };
+  return { ...view, history: found, made: [], kept: [], others, unused };
 }
 
 /** Throws a StartError if the tables cannot serve the model. `missing`: the engine's own missing tables. */
@@ -174,11 +164,13 @@ export async function applyPlan(
   };
   const triggers = [...new Set(asFound.flatMap((one) => one.triggers ?? []))].join(', ');
   const named = (error: unknown): never => {
-    const isRefused = error instanceof Problem && error.code === 'refused-by-database';
-    if (!isRefused && (triggers === '' || !(error instanceof StartError) || error instanceof StalePlan)) throw error;
+    // Deferred rules of others speak at the end.
+    const isRefused =
+      error instanceof ConstraintError || (error instanceof Problem && error.code === 'refused-by-database');
     const reason = isRefused
-      ? `The database refuses a seed record: ${error.message}. Nothing was changed.`
-      : error.message;
+      ? `The database refuses a seed record: ${reasonOf(innermost(error))}. Nothing was changed.`
+      : reasonOf(error);
+    if (!isRefused && (triggers === '' || !(error instanceof StartError) || error instanceof StalePlan)) throw error;
     throw new StartError(triggers === '' ? reason : `${reason}\nTriggers that fired: ${triggers}`, { cause: error });
   };
   if (plan.steps.every(isSeed)) {
