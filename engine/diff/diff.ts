@@ -13,7 +13,7 @@ import {
   type Renamed,
 } from '../model/model.ts';
 
-type Breaks = 'all' | 'creates' | 'writes' | 'uniques' | 'none';
+type Breaks = 'all' | 'creates' | 'writes' | 'uniques' | 'histories' | 'none';
 
 const changeKinds = {
   'type-added': ['none', 'new'],
@@ -71,8 +71,8 @@ const changeKinds = {
   'field-writable': ['none', 'requests can now change it'],
   'field-generated': ['writes', 'is now {is}, whatever requests say'],
   'field-not-generated': ['all', 'was {was}, and is what requests say'],
-  'value-recorded': ['none', 'the history now shows its values'],
-  'value-unrecorded': ['all', 'the history no longer shows its values'],
+  'values-hidden': ['histories', 'messages, logs and histories no longer show its values'],
+  'values-shown': ['none', 'messages, logs and histories can now show its values'],
   'default-changed': ['none', 'was {was}, is {is}'],
   'relation-added': ['none', 'new'],
   'required-relation-added': ['creates', 'create needs this new relation'],
@@ -147,18 +147,15 @@ export function compareModels(before: Model, after: Model): readonly Change[] {
     const creates = operations.has('create') || nested.has(pair.before);
     const writes = operations.has('update') || creates;
     const uniques = (operations.has('create') && operations.has('update')) || linked.has(pair.before);
-    const report = reportOn(pair.after.name, { all: true, creates, writes, uniques });
+    const histories = pair.before.history && pair.after.history;
+    const report = reportOn(pair.after.name, { all: true, creates, writes, uniques, histories });
     const add = (kind: 'field' | 'relation', name: string, required: boolean, is: string): void => {
       if (open) report.add('key-declared', name, undefined, is);
       if (required) report.add(`required-${kind}-added`, name);
       else if (!open) report.add(`${kind}-added`, name);
     };
     compareType(pair, now, report);
-    for (const one of fields.kept) {
-      compareField(one, report);
-      if (pair.before.history && pair.after.history)
-        report.flag(one.before.sensitive, one.after.sensitive, 'value-unrecorded', 'value-recorded', one.after.name);
-    }
+    for (const one of fields.kept) compareField(one, report);
     for (const { name, type, required } of fields.added) add('field', name, required, type.name);
     for (const { name } of fields.removed) report.add('field-removed', name);
     for (const one of relations.kept) compareRelation(one, now, report);
@@ -302,6 +299,7 @@ function compareField({ before, after }: Pair<Field>, report: Report): void {
   report.flag(before.required, after.required, 'field-required', 'field-optional', name);
   report.flag(before.nullable, after.nullable, 'null-answered', 'null-refused', name);
   report.flag(before.readOnly, after.readOnly, 'field-read-only', 'field-writable', name);
+  report.flag(before.sensitive, after.sensitive, 'values-hidden', 'values-shown', name);
   const isGenerated = after.generated !== undefined;
   report.compare(isGenerated ? 'field-generated' : 'field-not-generated', name, before.generated, after.generated);
   const defaultOf = ({ isNowByDefault, default: value = null }: Field): string =>

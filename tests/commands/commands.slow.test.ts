@@ -173,8 +173,9 @@ describe('diff', () => {
       `${A}${after}`,
       'operations: [list]',
     ]),
-    ['breaking value-unrecorded', A, A.replace('9', '9, sensitive: true'), 'history: true'],
-    ['value-recorded', A.replace('9', '9, sensitive: true'), A, 'history: true'],
+    ['breaking values-hidden', A, A.replace('9', '9, sensitive: true'), 'history: true'],
+    ['values-hidden', A, A.replace('9', '9, sensitive: true')],
+    ['values-shown', A.replace('9', '9, sensitive: true'), A, 'history: true'],
     ['breaking key-declared, breaking required-field-added', A, `${A}, b: { type: any, required: true }`, 'open: true'],
   ];
 

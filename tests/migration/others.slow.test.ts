@@ -287,17 +287,17 @@ const CLASHES: readonly (readonly [sql: string, after: Files, says: string])[] =
   [
     'alter table books add constraint books_price_check check (id > 0)',
     { 'book.yaml': `${BOOKS}${PRICE}` },
-    'table books has a constraint "books_price_check" already',
+    'table books has a constraint books_price_check already',
   ],
   [
     'alter table books add constraint books_pages_check check (id > 0)',
     { 'book.yaml': DECIMAL },
-    'table books has a constraint "books_pages_check" already',
+    'table books has a constraint books_pages_check already',
   ],
   [
     'alter table books add constraint books_next_id_foreign check (id > 0)',
     { 'book.yaml': `${BOOKS}relations: { next: { kind: belongsTo, type: Book } }\n` },
-    'table books has a constraint "books_next_id_foreign" already',
+    'table books has a constraint books_next_id_foreign already',
   ],
   ['select 1', { 'thing.yaml': 'type: Thing\ntable: shelves_nr_seq\n' }, 'has the name "shelves_nr_seq" too'],
 ];
@@ -313,12 +313,12 @@ const CLASHES: readonly (readonly [sql: string, after: Files, says: string])[] =
 });
 
 test('a table that has the name of the sequence of an identifier, which comes with it', async () => {
-  const shelf = (type: string): string => `type: Shelf\nidentifier: { name: nr${type} }\n`;
+  const keyed = (type: string): string => `type: Shelf\nidentifier: { name: nr${type} }\n`;
   const project = await projectOf({ 'book.yaml': BOOKS });
-  project.write({ 'shelf.yaml': shelf(''), 'thing.yaml': 'type: Thing\ntable: shelves_nr_seq\n' });
+  project.write({ 'shelf.yaml': keyed(''), 'thing.yaml': 'type: Thing\ntable: shelves_nr_seq\n' });
   const { code, out } = await project.run('plan');
   expect([code, out.includes('has the name "shelves_nr_seq" too')]).toEqual(onSqlite ? [2, false] : [1, true]);
-  project.write({ 'shelf.yaml': shelf(', type: uuid') });
+  project.write({ 'shelf.yaml': keyed(', type: uuid') });
   expect(await project.run('plan')).toMatchObject({ code: 2 });
   expect(await project.run('apply')).toMatchObject({ code: 0 });
 });

@@ -559,7 +559,7 @@ describe('what somebody else did to the tables', () => {
     ['add Other', 'create view others as select 1 as a', 'view "others"'],
     ['add Other', 'create index others on books (pages)', 'index "others"'],
     ['add Other.books', 'create table others_books (a text)', 'table "others_books"'],
-    ['add shelf', 'alter table books add column shelf text', 'column "shelf"'],
+    ['add shelf', 'alter table books add column shelf text', 'has a column shelf'],
     ['index isbn', 'create index books_isbn_index on books (pages)', 'index "books_isbn_index"'],
     ['drop Book', 'create table notes (book bigint references books)', 'table "notes"'],
     ...(onEach === 0

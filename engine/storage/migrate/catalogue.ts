@@ -47,7 +47,7 @@ const ownTables = ({ types, joins }: AppliedModel) => [
   ...Object.values(types).map((type) => ({
     table: type.table,
     made: type.made,
-    sequences: (type.key?.type ?? 'integer') === 'integer' ? [`${type.table}_${type.identifier}_seq`] : [],
+    sequence: (type.key?.type ?? 'integer') === 'integer' ? `${type.table}_${type.identifier}_seq` : [],
     columns: columnsIn(type).filter((column) => column !== OPEN_COLUMN || type.open),
     links: type.references.map(({ column }) => column),
     nullable: [
@@ -57,7 +57,7 @@ const ownTables = ({ types, joins }: AppliedModel) => [
   })),
   ...joins.map(({ table, made, left, right }) => {
     const columns = [left.column, right.column];
-    return { table, made, sequences: [], columns, links: columns, nullable: [] };
+    return { table, made, sequence: [], columns, links: columns, nullable: [] };
   }),
 ];
 
@@ -144,11 +144,8 @@ export function triggersOf({ tasks, seeds }: MigrationStep, catalogue: Catalogue
 /** Of tables and indexes. PostgreSQL makes an index and a sequence for each table's identifier. */
 const ownNames = (applied: AppliedModel, hasKeys: boolean): readonly string[] =>
   ownTables(applied)
-    .flatMap(({ table, made, sequences }) => [
-      table,
-      ...Object.keys(made),
-      ...(hasKeys ? [`${table}_pkey`, ...sequences] : []),
-    ])
+    .flatMap(({ table, made, sequence }) => [table, Object.keys(made), hasKeys ? [`${table}_pkey`, sequence] : []])
+    .flat(2)
     .map(nameKey);
 
 export function namesTwice(wanted: AppliedModel, { locks }: Pick<Dialect, 'locks'>): ReadonlySet<string> {
@@ -182,15 +179,15 @@ export function obstaclesTo(
     ...edits.flatMap((edit) => (edit.kind === 'dropIndex' ? edit.name : [])),
   ]);
   const others = othersOf(applied, catalogue).filter((one) => one.table === table);
-  const isThere = (kind: string, name: string): boolean =>
-    others.some((one) => nameKey(one.name) === nameKey(`${kind} ${name}`));
-  const taken = [
-    ...edits.flatMap((edit) => (edit.kind === 'addColumn' ? [['column', edit.column.name] as const] : [])),
-    ...tasks.flatMap(({ constraint }) => (constraint === undefined ? [] : [['constraint', constraint] as const])),
-  ].filter(([kind, name]) => isThere(kind, name));
+  const there = new Set(others.map(({ name }) => nameKey(name)));
+  const made = [
+    ...edits.flatMap((edit) => (edit.kind === 'addColumn' ? `column ${edit.column.name}` : [])),
+    ...tasks.flatMap(({ constraint }) => (constraint === undefined ? [] : `constraint ${constraint}`)),
+  ];
   const inTheWay = others.filter(({ kind, name, detail }) => {
     if (isReplaced) return true;
-    if (kind === 'property') return isRebuilt ? !isThere('column', detail) : lost.has(detail) && !gone.has(detail);
+    if (kind === 'property')
+      return isRebuilt ? !there.has(`column ${nameKey(detail)}`) : lost.has(detail) && !gone.has(detail);
     if (kind !== 'reader') return false;
     // A table takes its own along.
     if (isDropped) return !/^(constraint|index|trigger) /.test(name);
@@ -208,10 +205,9 @@ export function obstaclesTo(
         (name) =>
           `there is a ${relations.get(nameKey(name))} "${name}" already, which the engine did not make: rename or drop it, or choose another name`,
       ),
-    ...taken.map(
-      ([kind, name]) =>
-        `table ${table} has a ${kind} "${name}" already, which the engine did not make: rename or drop it`,
-    ),
+    ...made
+      .filter((name) => there.has(nameKey(name)))
+      .map((name) => `table ${table} has a ${name} already, which the engine did not make: rename or drop it`),
     ...inTheWay.map(
       ({ name }) => `${name} depends on what this replaces or drops: drop it first, and make it again afterwards`,
     ),

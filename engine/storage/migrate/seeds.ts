@@ -197,8 +197,7 @@ export async function insertSeeds(model: Model, writer: Writer, driver: Driver, 
 
 function reasonsOf(error: unknown, { name }: RecordType, identifiers: readonly Identifier[]): string {
   const errors = error instanceof Problem ? error.errors : [];
-  const message = reasonOf(error instanceof MissingObject ? innermost(error) : error);
-  const reasons = (errors.length > 0 ? errors : [{ message }]).map((fault) => {
+  const reasons = (errors.length > 0 ? errors : [{ message: reasonOf(innermost(error)) }]).map((fault) => {
     const [, index] = /^\/(\d+)/.exec('pointer' in fault ? fault.pointer : '') ?? [];
     const who =
       index === undefined ? `Seed records of ${name}` : `Seed record ${identifiers[Number(index)]} of ${name}`;

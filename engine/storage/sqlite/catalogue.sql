@@ -1,15 +1,17 @@
 -- A virtual table may need a module that is not loaded. SQLite cannot list what views read: match their SQL.
-with own as (select name, sql from sqlite_schema where type = 'table' and name not like 'sqlite\_%' escape '\' and sql not like 'create virtual%')
+with own as (select name, sql from sqlite_schema where type = 'table' and name not like 'sqlite\_%' escape '\' and sql not like 'create virtual%'),
+-- Of a trigger, the words from its name to its table: its event.
+made as (select type, tbl_name, name, sql, substr(replace(replace(replace(lower(sql), char(13), ' '), char(10), ' '), char(9), ' '), 15 + length(name)) as words from sqlite_schema where type in ('index', 'trigger') and sql is not null)
 select 'relation', '', name, type from sqlite_schema where name not like 'sqlite\_%' escape '\'
 union all select 'needed', own.name, c.name, '' from own, pragma_table_xinfo(own.name) as c where c."notnull" and c.dflt_value is null and c.pk = 0
 union all select 'column', own.name, c.name, case when c.hidden = 0 then c.type || iif(c."notnull", ' not null', '') || coalesce(' default (' || c.dflt_value || ')', '') else '' end from own, pragma_table_xinfo(own.name) as c
 union all select 'notNull', own.name, c.name, '' from own, pragma_table_xinfo(own.name) as c where c."notnull"
-union all select t.type, own.name, t.name, iif(t.type = 'trigger', {TRIGGER_WORDS}(t.sql) ->> 0, '') from own, sqlite_schema as t where lower(t.tbl_name) = lower(own.name) and t.type in ('index', 'trigger') and t.sql is not null
+union all select type, own.name, made.name, substr(words, 1, instr(words, ' on ')) from own, made where lower(tbl_name) = lower(own.name)
 union all select 'reader', target.name, 'foreign key (' || key."from" || ') of table "' || own.name || '"', coalesce(key."to", '') from own, pragma_foreign_key_list(own.name) as key, own as target where lower(target.name) = lower(key."table") and target.name <> own.name
 union all select 'reader', own.name, 'constraint foreign key (' || key."from" || ')', key."from" from own, pragma_foreign_key_list(own.name) as key
 union all select 'reader', own.name, 'constraint unique (' || (select group_concat(name, ', ') from pragma_index_info(i.name)) || ')', c.name from own, pragma_index_list(own.name) as i, pragma_index_info(i.name) as c where i.origin = 'u'
 union all select 'reader', own.name, 'constraint ' || value, coalesce(c.name, '') from own, json_each({CHECKS}(own.sql)) left join pragma_table_xinfo(own.name) as c on instr(lower(value), lower(c.name)) > 0
-union all select 'reader', own.name, 'trigger ' || t.name, c.name from own, sqlite_schema as t, json_each({TRIGGER_WORDS}(t.sql)) as word, pragma_table_xinfo(own.name) as c where t.type = 'trigger' and lower(t.tbl_name) = lower(own.name) and word.key > 0 and word.value = lower(c.name)
+union all select 'reader', own.name, 'trigger ' || made.name, c.name from own, made, json_each({UPDATE_OF}(made.sql)), pragma_table_xinfo(own.name) as c where made.type = 'trigger' and lower(tbl_name) = lower(own.name) and value = lower(c.name)
 union all select 'reader', own.name, 'view ' || v.name, '' from own, sqlite_schema as v where v.type = 'view' and instr(lower(v.sql), lower(own.name)) > 0
 union all select 'property', own.name, 'generated column ' || c.name, '' from own, pragma_table_xinfo(own.name) as c where c.hidden in (2, 3)
 union all select 'property', own.name, 'default ' || c.dflt_value || ' of column ' || c.name, c.name from own, pragma_table_xinfo(own.name) as c where c.dflt_value glob '*[(a-zA-Z]*' and c.dflt_value not like '''%'

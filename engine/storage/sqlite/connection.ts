@@ -69,16 +69,11 @@ function checkWords(sql: string, named: string): string {
 
 const wordsIn = (sql: string): readonly string[] => sql.match(/[\p{L}_][\p{L}\p{N}_]*/gu) ?? [];
 
-/** SQL function: the event of a CREATE TRIGGER, and the columns after UPDATE OF, as a JSON array, in lower case. */
-export const TRIGGER_WORDS = 'records_trigger_words';
+/** SQL function: the columns after UPDATE OF in a CREATE TRIGGER as a JSON array, in lower case. */
+export const UPDATE_OF = 'records_update_of';
 
-const TRIGGER =
-  /^create\s+trigger\s+(?:"[^"]*"|`[^`]*`|\[[^\]]*\]|[^\s"`[])+\s*(?:before|after|instead\s+of)?\s*(insert|delete|update(?:\s+of\b[^]*?\bon\b)?)/;
-
-function triggerWords(sql: string): string {
-  const [event = '', , ...columns] = wordsIn(TRIGGER.exec(sql.toLowerCase())?.[1] ?? '');
-  return JSON.stringify([event, ...columns.slice(0, -1)]);
-}
+const updateOf = (sql: string): string =>
+  JSON.stringify(wordsIn(/\bupdate\s+of\b([^]*?)\bon\b/.exec(sql.toLowerCase())?.[1] ?? ''));
 
 /** Third-party triggers and views cannot call these functions. */
 const IN_STATEMENTS = { deterministic: true, directOnly: true };
@@ -89,7 +84,7 @@ export function connect(file: string, readonly: boolean): SqliteConnection {
     [FOLDED, foldedText],
     [CHECKS, checksIn],
     [CHECK_WORDS, checkWords],
-    [TRIGGER_WORDS, triggerWords],
+    [UPDATE_OF, updateOf],
     ...Object.entries(SQLITE_FUNCTIONS),
   ] as const)
     database.function(name, IN_STATEMENTS, work);
