@@ -45,3 +45,24 @@ test('a missing table: 503 until it is back', async () => {
   expect(await Promise.all(reads.map(send))).toEqual([200, 200]);
   database.close();
 });
+
+test('a deferred foreign key of others refuses a deletion, and no write that comes with it', async () => {
+  await using server = await startTestServer({ schemaDirectory: 'tests/fixtures/nested', kind: 'sqlite' });
+  const send = async (title: string, body?: unknown): Promise<unknown> => {
+    const { status, body: answer } = await ask(server.url, title, body);
+    return [status, (answer as { detail?: string } | undefined)?.detail];
+  };
+  for (const name of ['one', 'two', 'three']) await send('POST /api/things', { name });
+  const database = new Database(fileOf(server.database));
+  database.exec(`create table notes (thing integer references things (id) deferrable initially deferred);
+    insert into notes values (1)`);
+  const refused = [422, 'FOREIGN KEY constraint failed'];
+  expect(await send('DELETE /api/things/1')).toEqual(refused);
+  const together = ['DELETE /api/things/2', 'DELETE /api/things/1', 'DELETE /api/things/9', 'DELETE /api/things/3'];
+  const statuses = (await Promise.all(together.map((title) => send(title)))).map((answer) => (answer as number[])[0]);
+  expect(statuses).toEqual([200, 422, 404, 200]);
+  database.exec('delete from notes');
+  database.close();
+  expect((await ask(server.url, 'DELETE /api/things/1')).status).toBe(200);
+  expect((await ask(server.url, 'GET /api/things')).body).toEqual([]);
+});

@@ -2,10 +2,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Model } from '../../model/model.ts';
-import { innermost, Problem, reasonOf, StartError } from '../../problem.ts';
+import { Problem, reasonOf, StartError } from '../../problem.ts';
 import { SCHEMA_CHECK_INTERVAL_MS } from '../database.ts';
 import type { Dialect } from '../dialect.ts';
-import { ConstraintError, type Driver, type Follower, type Reader, UNWATCHED, type Writer } from '../driver.ts';
+import { type Driver, type Follower, type Reader, UNWATCHED, type Writer } from '../driver.ts';
 import { engineTables, SEED_TABLE } from '../tables.ts';
 import type { Clock } from '../columns.ts';
 import { readAppliedModel, remember, type History, historyOf } from './applied.ts';
@@ -165,10 +165,9 @@ export async function applyPlan(
   const triggers = [...new Set(asFound.flatMap((one) => one.triggers ?? []))].join(', ');
   const named = (error: unknown): never => {
     // Deferred rules of others speak at the end.
-    const isRefused =
-      error instanceof ConstraintError || (error instanceof Problem && error.code === 'refused-by-database');
+    const isRefused = error instanceof Problem && error.code === 'refused-by-database';
     const reason = isRefused
-      ? `The database refuses a seed record: ${reasonOf(innermost(error))}. Nothing was changed.`
+      ? `The database refuses a seed record: ${error.message}. Nothing was changed.`
       : reasonOf(error);
     if (!isRefused && (triggers === '' || !(error instanceof StartError) || error instanceof StalePlan)) throw error;
     throw new StartError(triggers === '' ? reason : `${reason}\nTriggers that fired: ${triggers}`, { cause: error });

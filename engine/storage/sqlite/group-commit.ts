@@ -4,9 +4,9 @@
  */
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { type Caller, CallerGone } from '../../edge/caller.ts';
-import { Problem } from '../../problem.ts';
-import type { Around, Awaitable, Statement, Writer } from '../driver.ts';
-import { lateStatement, outcomeUnknown } from '../unavailable.ts';
+import { innermost, Problem, reasonOf } from '../../problem.ts';
+import { type Around, type Awaitable, ConstraintError, type Statement, type Writer } from '../driver.ts';
+import { lateStatement, outcomeUnknown, RefusedByOthers } from '../unavailable.ts';
 import { COMMIT, rollBack, ROLLBACK, type SqliteConnection } from './connection.ts';
 import { BUSY_RETRY_MS, BUSY_TIMEOUT_MS, MAX_GROUP_MS, MAX_GROUP_WRITES, WRITE_SLICE_MS } from './tuning.ts';
 
@@ -104,6 +104,8 @@ export function createGroupCommit(
   const queue: QueuedWrite[] = [];
   let draining: Promise<void> | undefined;
   let closing = false;
+  /** How many of the next writes share no transaction. */
+  let alone = 0;
   const { pause, writerUntil, isSliceOver } = createSlices(connection);
   const isWanted = (): boolean => !closing && queue.some(({ caller }) => caller?.signal.aborted !== true);
 
@@ -149,9 +151,17 @@ export function createGroupCommit(
       refresh();
     } catch (error) {
       rollBack(connection);
-      for (const job of group.length > 0 ? group : queue.splice(0)) job.reject(job.failure?.error ?? error);
+      // A deferred foreign key of others is checked at the end, and does not say whose it is.
+      const isDeferred = error instanceof ConstraintError;
+      const lost = isDeferred && group.length > 1 ? group.filter(({ failure }) => failure === undefined) : [];
+      alone = lost.length;
+      queue.unshift(...lost);
+      const reason = isDeferred ? new RefusedByOthers(reasonOf(innermost(error)), error) : error;
+      for (const job of group.length > 0 ? group : queue.splice(0))
+        if (!lost.includes(job)) job.reject(job.failure?.error ?? reason);
       return;
     }
+    alone = Math.max(0, alone - 1);
     for (const { failure, resolve, reject } of group) {
       if (failure) reject(failure.error);
       else resolve();
@@ -169,7 +179,8 @@ export function createGroupCommit(
 
   async function runGroup(group: QueuedWrite[]): Promise<void> {
     const end = performance.now() + MAX_GROUP_MS;
-    while (queue.length > 0 && group.length < MAX_GROUP_WRITES && performance.now() < end) {
+    const most = alone > 0 ? 1 : MAX_GROUP_WRITES;
+    while (queue.length > 0 && group.length < most && performance.now() < end) {
       const isFirst = !database.inTransaction;
       if (isFirst) await begin(command, isWanted);
       const job = queue.shift();
