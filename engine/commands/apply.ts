@@ -19,7 +19,7 @@ import {
   legendOf,
   planAsJson,
 } from '../storage/migrate/assess.ts';
-import { type Drift, driftOf, othersIn } from '../storage/migrate/catalogue.ts';
+import { driftOf, othersIn } from '../storage/migrate/catalogue.ts';
 import { titleOf } from '../storage/migrate/task.ts';
 import { createPlan } from '../storage/migrate/plan.ts';
 import { type Plan, stepId } from '../storage/migrate/steps.ts';
@@ -48,21 +48,13 @@ export const plan = command(
   },
 );
 
-interface Looked {
-  readonly history?: History;
-  readonly steps: readonly Assessed[];
-  readonly drift: readonly Drift[];
-  readonly isThere: boolean;
-  readonly others: readonly string[];
-  readonly unused: readonly string[];
-  /** The steps that going back would make. */
-  readonly waiting?: readonly string[];
-}
-
-async function look(model: Model, database: Location, allowed: ReadonlySet<string>, back: boolean): Promise<Looked> {
+/** `waiting`: the steps that going back would make. */
+async function look(model: Model, database: Location, allowed: ReadonlySet<string>, back: boolean) {
+  const forward = { history: undefined, waiting: [] };
   if (database.newDialect) {
     const made = createPlan(model, { applied: NO_MODEL, own: undefined }, database.newDialect);
-    return { steps: assessNew(made, database.newDialect), drift: [], others: [], unused: [], isThere: false };
+    const steps = assessNew(made, database.newDialect);
+    return { ...forward, steps, drift: [], others: [], unused: [], isThere: false };
   }
   const driver = await database.open();
   try {
@@ -70,7 +62,8 @@ async function look(model: Model, database: Location, allowed: ReadonlySet<strin
     const { history, applied, catalogue, unused } = found;
     const others = othersIn(applied, catalogue);
     const looked = { drift: driftOf(applied, catalogue), others, unused, isThere: true };
-    if (history.state !== 'behind' || back) return { ...looked, steps: await assessIn(found, driver, allowed) };
+    if (history.state !== 'behind' || back)
+      return { ...forward, ...looked, steps: await assessIn(found, driver, allowed) };
     ownView(found.model, history);
     return { ...looked, steps: [], history, waiting: found.steps.map(({ description }) => `  ${description}`) };
   } finally {
@@ -78,7 +71,9 @@ async function look(model: Model, database: Location, allowed: ReadonlySet<strin
   }
 }
 
-function format({ steps, drift, history, waiting = [], others, unused, isThere }: Looked, sql: boolean): string {
+type Looked = Awaited<ReturnType<typeof look>>;
+
+function format({ steps, drift, history, waiting, others, unused, isThere }: Looked, sql: boolean): string {
   const legend = (made: readonly Assessed[]): readonly string[] =>
     made.every(({ state }) => state === 'ready') ? [] : legendOf(made);
   return [

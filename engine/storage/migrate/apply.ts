@@ -21,17 +21,7 @@ interface HistoryPlan extends Plan {
   readonly catalogue: Catalogue;
 }
 
-export interface PreparedTables {
-  /** `mapped`, limited to what the tables can hold. */
-  readonly model: Model;
-  /** The descriptors' model with the names of its tables and columns. */
-  readonly mapped: Model;
-  readonly history: History;
-  readonly made: readonly string[];
-  readonly kept: readonly string[];
-  readonly others: readonly string[];
-  readonly unused: readonly string[];
-}
+export type PreparedTables = Awaited<ReturnType<typeof prepareOnce>>;
 
 const NONE: ReadonlySet<string> = new Set();
 
@@ -51,11 +41,7 @@ export async function prepare(model: Model, driver: Driver, how: Preparation = {
   }
 }
 
-async function prepareOnce(
-  model: Model,
-  driver: Driver,
-  { migrate = true, seeds = true, clock }: Preparation,
-): Promise<PreparedTables> {
+async function prepareOnce(model: Model, driver: Driver, { migrate = true, seeds = true, clock }: Preparation) {
   const found = await historyOf(model, driver);
   const isBehind = found.state === 'behind';
   const isMigrated = migrate && !isBehind;
@@ -80,12 +66,11 @@ async function prepareOnce(
   return { ...view, history: found, made: [], kept: [], others, unused };
 }
 
-/** Throws a StartError if the tables cannot serve the model. `missing`: the engine's own missing tables. */
-export function ownView(
-  mapped: Model,
-  { state, applied, last, own }: History,
-  missing: readonly string[] = [],
-): Pick<PreparedTables, 'model' | 'mapped'> {
+/**
+ * The model limited to what the tables can hold. Throws a StartError if they cannot serve it. `mapped`: the descriptors'
+ * model with the names of its tables and columns; `missing`: the engine's own missing tables.
+ */
+export function ownView(mapped: Model, { state, applied, last, own }: History, missing: readonly string[] = []) {
   const { model: served, incompatible } = servedModel(mapped, applied);
   const unfit = [
     ...missing.map((table) => `  ${table}: there is no such table`),
@@ -128,21 +113,17 @@ async function planFrom(model: Model, history: History, driver: Driver, allowedD
   return { ...createPlan(model, history, driver.dialect, allowedDrops, catalogue, seeded), history, catalogue };
 }
 
-export interface Applied {
-  readonly steps: readonly Assessed[];
-  readonly backup: string | undefined;
-  /** As the database has it afterwards. */
-  readonly history: History;
-}
-
-/** Runs the whole plan, or throws a StartError with it. `allowed`: ids of steps by which records may lose data. */
+/**
+ * Runs the whole plan, or throws a StartError with it. `allowed`: ids of steps by which records may lose data. `history`:
+ * as the database has it afterwards.
+ */
 export async function applyPlan(
   plan: HistoryPlan,
   driver: Driver,
   allowed: ReadonlySet<string>,
   watch: Follower = UNWATCHED,
   clock?: Clock,
-): Promise<Applied> {
+) {
   const { history, wanted, applied, catalogue } = plan;
   const { dialect } = driver;
   await driver.finishMigration(watch);

@@ -98,16 +98,12 @@ function reading<T>(file: string, work: (database: Database.Database) => T): T {
 const column = (database: Database.Database, sql: string): readonly string[] =>
   database.prepare<[], string>(sql).pluck().all();
 
-interface Restored extends Verified {
-  readonly former: string | undefined;
-}
-
 /** Replaces `file` by a copy of `from`, unless the copy is damaged, `approve` throws, or a process uses `file`. */
 export async function restore(
   from: string,
   file: string,
   approve?: (copy: string, verified: Verified) => Promise<void>,
-): Promise<Restored> {
+) {
   verify(from);
   refuseInUse(file);
   // Keep a symbolic link: replace its target.
