@@ -10,16 +10,11 @@ import { engineTables, SEED_TABLE } from '../tables.ts';
 import type { Clock } from '../columns.ts';
 import { readAppliedModel, remember, type History, historyOf } from './applied.ts';
 import { assess, type Assessed, assessIn, blockers, formatRefusal } from './assess.ts';
-import { type Catalogue, driftOf, othersIn, ownIndexes, readCatalogue } from './catalogue.ts';
+import { driftOf, othersIn, ownIndexes, readCatalogue } from './catalogue.ts';
 import { createPlan } from './plan.ts';
 import { insertSeeds, readSeeded } from './seeds.ts';
 import { servedModel } from './served.ts';
 import { isSeed, kindOf, type Plan, stepId } from './steps.ts';
-
-interface HistoryPlan extends Plan {
-  readonly history: History;
-  readonly catalogue: Catalogue;
-}
 
 export type PreparedTables = Awaited<ReturnType<typeof prepareOnce>>;
 
@@ -32,21 +27,18 @@ interface Preparation {
 }
 
 /** Throws a StartError with the plan, and changes nothing, if the operator has to decide. */
-export async function prepare(model: Model, driver: Driver, how: Preparation = {}): Promise<PreparedTables> {
-  try {
-    return await prepareOnce(model, driver, how);
-  } catch (error) {
-    if (!(error instanceof StalePlan)) throw error;
-    return prepareOnce(model, driver, how);
-  }
-}
+export const prepare = (model: Model, driver: Driver, how: Preparation = {}): Promise<PreparedTables> =>
+  prepareOnce(model, driver, how).catch((error: unknown) => {
+    if (error instanceof StalePlan) return prepareOnce(model, driver, how);
+    throw error;
+  });
 
 async function prepareOnce(model: Model, driver: Driver, { migrate = true, seeds = true, clock }: Preparation) {
   const found = await historyOf(model, driver);
   const isBehind = found.state === 'behind';
   const isMigrated = migrate && !isBehind;
   if (isMigrated) await createEngineTables(driver);
-  const plan = await planFrom(model, found, driver);
+  const plan = await planFor(model, driver, NONE, found);
   const { applied, catalogue, model: mapped, unused } = plan;
   const others = othersIn(applied, catalogue);
   if (isMigrated) {
@@ -104,10 +96,10 @@ export async function createEngineTables(driver: Driver): Promise<void> {
 const missingTables = ({ tables }: Pick<History, 'tables'>, dialect: Dialect): ReadonlyMap<string, string> =>
   new Map([...engineTables(dialect)].filter(([name]) => !tables.has(name)));
 
-export const planFor = async (model: Model, driver: Driver, allowedDrops = NONE): Promise<HistoryPlan> =>
-  planFrom(model, await historyOf(model, driver), driver, allowedDrops);
+type HistoryPlan = Awaited<ReturnType<typeof planFor>>;
 
-async function planFrom(model: Model, history: History, driver: Driver, allowedDrops = NONE): Promise<HistoryPlan> {
+export async function planFor(model: Model, driver: Driver, allowedDrops = NONE, found?: History) {
+  const history = found ?? (await historyOf(model, driver));
   const catalogue = await readCatalogue(driver);
   const seeded = history.tables.has(SEED_TABLE) ? await readSeeded(driver) : undefined;
   return { ...createPlan(model, history, driver.dialect, allowedDrops, catalogue, seeded), history, catalogue };

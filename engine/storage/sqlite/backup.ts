@@ -10,18 +10,12 @@ import { CONTEXT_TABLE, LOG_TABLE, logTables } from '../log/recording.ts';
 import { sqliteDialect } from './dialect.ts';
 import { MAX_QUICK_CHECK_BYTES } from './tuning.ts';
 
-interface Verified {
-  readonly tables: number;
-  readonly rows: number;
-  readonly foreign: readonly string[];
-}
-
 /** Returns a name beside a file: `records.db.backup-20300131T120000000Z`. */
 export const timestamped = (file: string, what: 'backup' | 'before'): string =>
   `${file}.${what}-${new Date().toISOString().replaceAll(/[-:.]/g, '')}`;
 
 /** Copies a snapshot of `file`. Names the copy `to` once it is complete, verified and on the disk. */
-export async function backUp(file: string, to: string, force = false): Promise<Verified> {
+export async function backUp(file: string, to: string, force = false) {
   if (!existsSync(file)) throw new StartError(`There is no database ${file}`);
   const made = newFile(to, { force, database: file });
   try {
@@ -53,7 +47,9 @@ async function copy(file: string, partial: string, to: string): Promise<void> {
   }
 }
 
-export function verify(file: string): Verified {
+type Verified = ReturnType<typeof verify>;
+
+export function verify(file: string) {
   if (!existsSync(file)) throw new StartError(`There is no file ${file}`);
   return reading(file, (database) => {
     database.pragma('trusted_schema = off');
