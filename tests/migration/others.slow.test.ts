@@ -302,6 +302,16 @@ const CLASHES: readonly (readonly [sql: string, after: Files, says: string])[] =
   ['select 1', { 'thing.yaml': 'type: Thing\ntable: shelves_nr_seq\n' }, 'has the name "shelves_nr_seq" too'],
 ];
 
+(onSqlite ? test.skip : test)('a check of somebody else that begins like those of the engine', async () => {
+  const project = await projectOf({ 'book.yaml': `${BOOKS}${PRICE}` });
+  await runSql(project.database, 'alter table books add constraint tidy check (scale(price) <= 1 and price > 0)');
+  expect((await project.run('plan')).out).toContain('constraint tidy of books');
+  project.write({ 'book.yaml': `${BOOKS}${PRICE.replace('scale: 2', 'precision: 12, scale: 3, minimum: "-9"')}` });
+  expect(await project.run('apply', '--allow', 'narrow-field:Book.price')).toMatchObject({ code: 0 });
+  const checks = `select string_agg(conname, ' ' order by conname) from pg_constraint where conrelid = 'books'::regclass and contype = 'c'`;
+  expect(await valueOf(project, checks)).toBe('books_price_check tidy');
+});
+
 (onSqlite ? test.skip : test).each(CLASHES)('a name that is taken, after %s', async (sql, after, says) => {
   const project = await projectOf({ 'book.yaml': BOOKS, 'shelf.yaml': 'type: Shelf\nidentifier: { name: nr }\n' });
   await runSql(project.database, sql);

@@ -10,7 +10,7 @@ import type { Altered, ColumnSource, Edit, TableAlteration, Task } from '../migr
 import { addColumn, addForeignKey, columnSql, createIndex, foreignKeyName, renameColumn } from '../tables.ts';
 
 /** SQL: whether a constraint `t` is a check by which the engine limits decimals, the only checks that it makes. */
-export const OWN_CHECK = `contype = 'c' and cardinality(conkey) = 1 and pg_get_constraintdef(t.oid) like 'CHECK (((scale(%'`;
+export const OWN_CHECK = `contype = 'c' and cardinality(conkey) = 1 and pg_get_constraintdef(t.oid) like 'CHECK (((scale(%) <= %) AND (abs(%) < (%)::numeric)%'`;
 
 interface NewColumn extends ColumnSource {
   readonly name: string;
