@@ -60,10 +60,12 @@ async function look(model: Model, database: Location, allowed: ReadonlySet<strin
   try {
     const found = await planFor(model, driver, allowed);
     const { history, applied, catalogue, unused } = found;
-    const others = othersIn(applied, catalogue);
-    const looked = { drift: driftOf(applied, catalogue), others, unused, isThere: true };
-    if (history.state !== 'behind' || back)
-      return { ...forward, ...looked, steps: await assessIn(found, driver, allowed) };
+    const looked = { drift: driftOf(applied, catalogue), others: othersIn(applied, catalogue), unused, isThere: true };
+    if (history.state !== 'behind' || back) {
+      const steps = await assessIn(found, driver, allowed);
+      const taken = new Set(steps.flatMap(({ takes = [] }) => takes));
+      return { ...forward, ...looked, steps, others: looked.others.filter((name) => !taken.has(name)) };
+    }
     ownView(found.model, history);
     return { ...looked, steps: [], history, waiting: found.steps.map(({ description }) => `  ${description}`) };
   } finally {

@@ -31,6 +31,7 @@ const CHANGES: Readonly<Record<string, Files>> = {
   'a required field': { 'book.yaml': REQUIRED },
   'a dropped field': { 'book.yaml': 'type: Book\nfields:\n  title: { type: string, maxLength: 100 }\n' },
   'a dropped type': { 'book.yaml': null, 'loan.yaml': null, 'other.yaml': OTHER },
+  'a dropped relation': { 'loan.yaml': 'type: Loan\nfields: { days: { type: integer } }\n' },
 };
 
 type Case = readonly [change: keyof typeof CHANGES, sql: string, says: string];
@@ -44,6 +45,10 @@ const ON_BOTH: readonly Case[] = [
   ['another identifier', 'alter table loans_books add column shelf text', 'column shelf'],
   ['another identifier', trigger('before update', 'books'), 'trigger mine'],
   ['another identifier', trigger('before delete', 'loans_books'), 'trigger mine'],
+  ['a dropped type', 'alter table books add column shelf text', 'column shelf'],
+  ['a dropped relation', 'alter table loans_books add column shelf text', 'column shelf'],
+  ['a dropped relation', 'create index mine on loans (days, book_id)', 'index mine'],
+  ['a dropped relation', 'create view mine as select book_id from loans', 'view mine'],
   [
     'another identifier',
     `create table notes (book ${onSqlite ? 'integer' : 'bigint'} references books (id))`,
@@ -52,6 +57,7 @@ const ON_BOTH: readonly Case[] = [
 ];
 
 const ON_SQLITE: readonly Case[] = [
+  ['a dropped relation', 'create trigger mine before update on loans begin select new.book_id; end', 'trigger mine'],
   ['another type of a field', remade('title text collate nocase, pages integer default 0'), 'collate nocase'],
   ['a required field', remade('title text, pages integer not null on conflict ignore default 0'), 'on conflict ignore'],
   ['another type of a field', remade('title text, pages integer default 0, check (1)'), 'check (1)'],
@@ -79,6 +85,11 @@ const ON_POSTGRES: readonly Case[] = [
   ],
   ['another type of a field', 'create statistics mine on pages, title from books', 'statistics object mine'],
   ['a dropped field', 'create statistics mine on pages, title from books', 'statistics object mine'],
+  [
+    'another type of a field',
+    'create unique index mine on books (pages); alter table books replica identity using index mine',
+    'replica identity',
+  ],
   ['another type of a field', 'create sequence own owned by books.pages', 'sequence own'],
   [
     'another type of a field',
@@ -109,7 +120,7 @@ test.each([...ON_BOTH, ...(onSqlite ? ON_SQLITE : ON_POSTGRES)])(
     const before = await contents(project);
     project.write(CHANGES[change] ?? {});
     const allow = (await steps(project)).flatMap(({ id }) => (id.startsWith('drop-') ? ['--allow', id] : []));
-    const line = expect.stringMatching(/^ {4}.*: drop it first, and make it again afterwards$/m);
+    const line = expect.stringMatching(/^ {4}(.*: drop it first, and make it again afterwards|error in .*)$/m);
     const planned = await project.run('plan', ...allow);
     expect([planned.code, planned.out]).toEqual([1, line]);
     expect(planned.out).toContain(says);
@@ -164,6 +175,22 @@ test.each(KEPT)('%s leaves alone: %s', async (change, sql, asked, answer) => {
   const allow = (await steps(project)).flatMap(({ id }) => (id.startsWith('drop-') ? ['--allow', id] : []));
   expect(await project.run('apply', ...allow)).toMatchObject({ code: 0 });
   expect(await valueOf(project, asked)).toBe(answer);
+});
+
+test('a table that is dropped takes along what the plan names, and does not leave it alone', async () => {
+  const project = await projectOf({ 'book.yaml': BOOKS, 'loan.yaml': LOAN });
+  await runSql(project.database, trigger('before delete', 'loans_books'), 'create index rare on loans (days)');
+  project.write(CHANGES['a dropped relation'] ?? {});
+  const says = 'trigger mine of loans_books';
+  const leaves = (names: string): string => `The engine did not make, and leaves alone: ${names}`;
+  const kept = (await project.run('plan')).out;
+  expect(kept).toContain(leaves(`index rare of loans, ${says}`));
+  const allow = ['--allow', 'drop-relation:Loan.book', '--allow', 'drop-relation:Loan.books'];
+  const { code, out } = await project.run('plan', ...allow);
+  expect([code, out]).toEqual([2, expect.stringContaining(`    takes ${says} along, which the engine did not make\n`)]);
+  expect(out).toContain(`${leaves('index rare of loans')}\n`);
+  expect(await steps(project, ...allow)).toContainEqual(expect.objectContaining({ takes: [says] }));
+  expect(await project.run('apply', ...allow)).toMatchObject({ code: 0 });
 });
 
 async function valueOf({ database }: Project, sql: string): Promise<string> {

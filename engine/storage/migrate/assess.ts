@@ -2,7 +2,7 @@
 import type { Identifier } from '../../model/identifier.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader } from '../driver.ts';
-import { type Catalogue, type Drift, namesTwice, obstaclesTo, ownIndexes, triggersOf } from './catalogue.ts';
+import { type Catalogue, type Drift, namesTwice, obstaclesTo, ownIndexes, takenBy, triggersOf } from './catalogue.ts';
 import {
   isSeed,
   kindOf,
@@ -31,6 +31,7 @@ export interface Assessed {
   readonly affected: readonly AffectedRows[];
   readonly obstacles: readonly string[];
   readonly triggers?: readonly string[];
+  readonly takes?: readonly string[];
   readonly older?: ReturnType<typeof olderInstances>;
 }
 
@@ -82,7 +83,11 @@ export async function assessIn(
     one.state === 'kept'
       ? one
       : blockedBy(
-          { ...one, triggers: triggersOf(one.step, plan.catalogue) },
+          {
+            ...one,
+            triggers: triggersOf(one.step, plan.catalogue),
+            takes: takenBy(one.step, plan.applied, plan.catalogue),
+          },
           obstaclesTo(one.step, plan.applied, plan.catalogue, twice),
         ),
   );
@@ -172,7 +177,7 @@ interface Shown {
 
 export const formatSteps = (steps: readonly Assessed[], { sql = false, notes = false }: Shown = {}): string =>
   steps
-    .flatMap(({ step, state, affected, obstacles, triggers = [], older }) => {
+    .flatMap(({ step, state, affected, obstacles, triggers = [], takes = [], older }) => {
       const lines = [
         ...affected.map(({ count, identifiers, seeds, says }) => {
           const named = identifiers.map((one, at) => (seeds ? `${one} for seed ${seeds[at]} of ${step.type}` : one));
@@ -181,6 +186,7 @@ export const formatSteps = (steps: readonly Assessed[], { sql = false, notes = f
         }),
         ...obstacles,
         ...triggers.map((name) => `fires trigger ${name}, which the engine did not make`),
+        ...takes.map((name) => `takes ${name} along, which the engine did not make`),
         ...(notes && older ? [olderWords[older]] : []),
         ...(state === 'ready' || state === 'blocked' ? [] : [allowing(step)]),
         ...(sql ? step.tasks.flatMap((task) => `${task.sql};`.split('\n')).map((line) => `  ${line}`) : []),
@@ -242,7 +248,7 @@ export const planAsJson = (
   others: readonly string[] = [],
   unused: readonly string[] = [],
 ) => ({
-  steps: steps.map(({ step, state, affected, obstacles, triggers = [], older }) => ({
+  steps: steps.map(({ step, state, affected, obstacles, triggers = [], takes = [], older }) => ({
     id: stepId(step),
     code: step.code,
     type: step.type,
@@ -253,6 +259,7 @@ export const planAsJson = (
     records: affected,
     obstacles: obstacles.length > 0 ? obstacles : undefined,
     triggers: triggers.length > 0 ? triggers : undefined,
+    takes: takes.length > 0 ? takes : undefined,
     older,
     sql: withSql ? step.tasks.map(({ sql }) => sql) : undefined,
   })),

@@ -21,13 +21,6 @@ interface Found {
 
 export type Catalogue = readonly Found[];
 
-export interface Drift {
-  readonly table: string;
-  readonly differences: readonly string[];
-  /** SQL that recreates missing indexes. */
-  readonly cures: readonly string[];
-}
-
 export async function readCatalogue(driver: Driver): Promise<Catalogue> {
   const rows = (await driver.all({ sql: driver.dialect.catalogue }, [])).map(([kind, table, name, detail]) => ({
     kind: String(kind),
@@ -73,9 +66,14 @@ const ownLinks = (applied: AppliedModel): readonly string[] =>
       ]),
   );
 
-/** Finds missing tables, columns and indexes, and third-party columns that new records must fill. */
-export function driftOf(applied: AppliedModel, catalogue: Catalogue): readonly Drift[] {
-  return ownTables(applied).flatMap((own): readonly Drift[] => {
+export type Drift = ReturnType<typeof driftOf>[number];
+
+/**
+ * Finds missing tables, columns and indexes, and third-party columns that new records must fill. `cures`: SQL that
+ * recreates missing indexes.
+ */
+export function driftOf(applied: AppliedModel, catalogue: Catalogue) {
+  return ownTables(applied).flatMap((own) => {
     const { table, columns, made } = own;
     if (!found(catalogue, '', 'relation').some(({ name, detail }) => name === table && detail === 'table'))
       return [{ table, differences: ['it is missing'], cures: [] }];
@@ -122,12 +120,19 @@ function othersOf(applied: AppliedModel, catalogue: Catalogue): readonly Found[]
   });
 }
 
-export function othersIn(applied: AppliedModel, catalogue: Catalogue): readonly string[] {
+export function othersIn(applied: AppliedModel, catalogue: Catalogue, of?: string): readonly string[] {
   const others = othersOf(applied, catalogue).filter(
-    ({ kind, name }) => kind !== 'property' && !name.startsWith('foreign key '),
+    ({ kind, table, name }) =>
+      kind !== 'property' && !name.startsWith('foreign key ') && (of === undefined || of === table),
   );
   return [...new Set(others.map(({ name, table }) => `${name} of ${table}`))];
 }
+
+const PARTS = /^(constraint|index|trigger) /;
+
+/** What goes with a table that a step drops. */
+export const takenBy = (step: MigrationStep, applied: AppliedModel, catalogue: Catalogue): readonly string[] =>
+  isTableDrop(step) ? othersIn(applied, catalogue, step.rowsIn).filter((name) => PARTS.test(name)) : [];
 
 export const ownIndexes = (applied: AppliedModel): ReadonlySet<string> =>
   new Set(ownTables(applied).flatMap(({ made }) => Object.keys(made)));
@@ -176,7 +181,7 @@ export function obstaclesTo(
   const gone = new Set(edits.flatMap((edit) => (edit.kind === 'dropColumn' ? edit.name : [])));
   const lost = new Set([
     ...tasks.flatMap((task) => task.drops ?? []),
-    ...edits.flatMap((edit) => (edit.kind === 'dropIndex' ? edit.name : [])),
+    ...edits.flatMap((edit) => (edit.kind === 'dropIndex' || edit.kind === 'dropColumn' ? edit.name : [])),
   ]);
   const others = othersOf(applied, catalogue).filter((one) => one.table === table);
   const there = new Set(others.map(({ name }) => nameKey(name)));
@@ -186,11 +191,11 @@ export function obstaclesTo(
   ];
   const inTheWay = others.filter(({ kind, name, detail }) => {
     if (isReplaced) return true;
+    // A table takes the rest along.
+    if (isDropped) return kind === 'column' || (kind === 'reader' && !PARTS.test(name));
     if (kind === 'property')
       return isRebuilt ? !there.has(`column ${nameKey(detail)}`) : lost.has(detail) && !gone.has(detail);
     if (kind !== 'reader') return false;
-    // A table takes its own along.
-    if (isDropped) return !/^(constraint|index|trigger) /.test(name);
     return (isRebuilt && name.startsWith('constraint ')) || (detail !== '' && lost.has(detail));
   });
   const isDenied = tasks.length > 0 && table !== '' && found(catalogue, table, 'denied').length > 0;

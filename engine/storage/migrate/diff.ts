@@ -165,23 +165,19 @@ function match<A, B>(
   return { kept, added, dropped: [...left.values()] };
 }
 
-/** The side of a foreign key or join table where a descriptor names it. */
-interface Owner {
-  readonly type: string;
-  readonly name: string;
-}
-
-export const referenceOwner = (type: string, { belongsTo, has, target, column }: AppliedReference): Owner =>
+/** The side of a foreign key where a descriptor names it. */
+export const referenceOwner = (type: string, { belongsTo, has, target, column }: AppliedReference) =>
   belongsTo === null ? { type: target, name: has ?? column } : { type, name: belongsTo };
 
-export function joinOwner(table: JoinTable): Owner {
+/** The side of a join table where a descriptor names it. */
+export function joinOwner(table: JoinTable) {
   const relation = relationAt(table, table.left.column) ?? relationAt(table, table.right.column);
   return relation
     ? { type: relation.source.name, name: relation.name }
     : { type: table.left.type.name, name: table.name };
 }
 
-export function joinOwnerBefore({ left, right, table }: AppliedJoin): Owner {
+export function joinOwnerBefore({ left, right, table }: AppliedJoin) {
   const { type, relation } = left.relation === null && right.relation !== null ? right : left;
   return { type, name: relation ?? table };
 }

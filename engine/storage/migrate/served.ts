@@ -17,17 +17,8 @@ import {
   unnamedField,
 } from './diff.ts';
 
-interface IncompatibleTable {
-  readonly table: string;
-  readonly says: string;
-  readonly isReadable: boolean;
-}
-
-export function servedModel(
-  model: Model,
-  found: AppliedModel,
-): { readonly model: Model; readonly incompatible: readonly IncompatibleTable[] } {
-  const incompatible: IncompatibleTable[] = [];
+export function servedModel(model: Model, found: AppliedModel) {
+  const incompatible: { readonly table: string; readonly says: string; readonly isReadable: boolean }[] = [];
   const revisions = new Map<object, object>();
   const unusable = (table: string, says: string): void => void incompatible.push({ table, says, isReadable: false });
   const narrower = (table: string, says: string): void => void incompatible.push({ table, says, isReadable: true });

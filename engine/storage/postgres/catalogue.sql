@@ -26,6 +26,8 @@ with own as (
     from pg_constraint t join own on own.oid = confrelid join pg_class i on i.oid = conindid join pg_class c on c.oid = conrelid where contype = 'f'
     union all select own.name, attname::text, 'table ' || c.relname
     from pg_inherits join own on own.oid = inhparent join pg_class c on c.oid = inhrelid and not relispartition join pg_attribute on attrelid = own.oid and attnum > 0 and not attisdropped
+    union all select own.name, part, 'replica identity' from own join pg_index on indrelid = own.oid and indisreplident
+      cross join lateral (select relname::text from pg_class c where c.oid = indexrelid union all select attname::text from pg_attribute where attrelid = indrelid and attnum = any (indkey)) as one(part)
   )
   select 'relation', '', relname::text, case relkind when 'r' then 'table' when 'p' then 'table' when 'v' then 'view' when 'm' then 'materialized view'
     when 'i' then 'index' when 'I' then 'index' when 'S' then 'sequence' when 'f' then 'foreign table' else 'type' end

@@ -10,6 +10,7 @@ union all select type, own.name, made.name, substr(words, 1, instr(words, ' on '
 union all select 'reader', target.name, 'foreign key (' || key."from" || ') of table "' || own.name || '"', coalesce(key."to", '') from own, pragma_foreign_key_list(own.name) as key, own as target where lower(target.name) = lower(key."table") and target.name <> own.name
 union all select 'reader', own.name, 'constraint foreign key (' || key."from" || ')', key."from" from own, pragma_foreign_key_list(own.name) as key
 union all select 'reader', own.name, 'constraint unique (' || (select group_concat(name, ', ') from pragma_index_info(i.name)) || ')', c.name from own, pragma_index_list(own.name) as i, pragma_index_info(i.name) as c where i.origin = 'u'
+union all select 'reader', own.name, 'index ' || i.name, c.name from own, pragma_index_list(own.name) as i, pragma_index_info(i.name) as c where i.origin = 'c' and c.name is not null
 union all select 'reader', own.name, 'constraint ' || value, coalesce(c.name, '') from own, json_each({CHECKS}(own.sql)) left join pragma_table_xinfo(own.name) as c on instr(lower(value), lower(c.name)) > 0
 union all select 'reader', own.name, 'trigger ' || made.name, c.name from own, made, json_each({UPDATE_OF}(made.sql)), pragma_table_xinfo(own.name) as c where made.type = 'trigger' and lower(tbl_name) = lower(own.name) and value = lower(c.name)
 union all select 'reader', own.name, 'view ' || v.name, '' from own, sqlite_schema as v where v.type = 'view' and instr(lower(v.sql), lower(own.name)) > 0

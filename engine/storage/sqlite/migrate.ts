@@ -2,7 +2,7 @@
 import type { Migration } from '../driver.ts';
 import { CallerGone } from '../../edge/caller.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
-import { Problem, reasonOf, StartError } from '../../problem.ts';
+import { innermost, Problem, reasonOf, StartError } from '../../problem.ts';
 import { nameKey } from '../migrate/applied.ts';
 import type { Task } from '../migrate/task.ts';
 import { backUp, timestamped } from './backup.ts';
@@ -130,6 +130,13 @@ function lostIn(
     .map(({ sql }) => sql);
 }
 
+/** SQLite parses all views and triggers to rename a table, and none when a table is replaced. */
+const READ_ALL = [
+  `create table ${ENGINE_PREFIX}one (a)`,
+  `alter table ${ENGINE_PREFIX}one rename to ${ENGINE_PREFIX}other`,
+  `drop table ${ENGINE_PREFIX}other`,
+];
+
 /** Runs the tasks on a copy of the file's schema, without rows. */
 export function dryRun(
   file: SqliteConnection,
@@ -143,20 +150,23 @@ export function dryRun(
   try {
     scratch.execute('pragma trusted_schema = off; pragma foreign_keys = off');
     const rows = schemaOf(file);
-    for (const { sql } of rows)
+    let isSound = true;
+    for (const { sql } of [...rows, ...READ_ALL.map((read) => ({ sql: read }))])
       try {
         // Unlike `execute`, this runs only one statement: the file may come from anywhere.
         scratch.run({ sql }, []);
       } catch {
         // Third-party objects may need what the copy lacks.
+        isSound = false;
       }
     for (task of tasks) runTask(scratch, task, () => undefined);
     [task] = tasks;
     for (const sql of lostIn(scratch, rows, own)) scratch.run({ sql }, []);
+    if (isSound) scratch.execute(READ_ALL.join(';'));
     const mismatch = brokenKeys(scratch);
     return task && mismatch !== undefined ? { task, reason: mismatch } : undefined;
   } catch (error) {
-    return task && { task, reason: reasonOf(error) };
+    return task && { task, reason: reasonOf(innermost(error)) };
   } finally {
     scratch.close();
   }
