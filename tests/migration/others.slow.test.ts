@@ -1,8 +1,10 @@
 /** Objects of others in the database: a plan names what would go with a step, and the triggers that it fires. */
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { ask } from '../support/ask.ts';
 import { connectTo, databaseKind, fileOf, runSql } from '../support/databases.ts';
-import type { Files, Project } from '../support/project.ts';
+import { type Files, type Project, runCommand } from '../support/project.ts';
 import { BOOKS, contents, steps, useBooks } from './books.ts';
 
 const { projectOf } = useBooks();
@@ -191,6 +193,53 @@ test('a table that is dropped takes along what the plan names, and does not leav
   expect(out).toContain(`${leaves('index rare of loans')}\n`);
   expect(await steps(project, ...allow)).toContainEqual(expect.objectContaining({ takes: [says] }));
   expect(await project.run('apply', ...allow)).toMatchObject({ code: 0 });
+});
+
+test('rows of somebody else that have numbers below 1 stay, are checked, and are exported', async () => {
+  const project = await projectOf({ 'book.yaml': BOOKS }, (url) => ask(url, 'POST /api/books', { title: 'A' }));
+  await runSql(project.database, `insert into books (id, title, pages) values (0, 'zero', 3), (-7, 'long', 4)`);
+  project.write({ 'book.yaml': BOOKS.replace('100', '3') });
+  expect((await project.run('plan')).out).toContain(
+    '2 records: "title" is not a string of at most 3 characters (-7, 0)',
+  );
+  project.write({ 'book.yaml': DECIMAL });
+  expect(await project.run('apply')).toMatchObject({ code: 0 });
+  const sql = `select sum(id) || ' ' || sum(pages) || ' ' || count(*) from books where id < 1`;
+  expect(await valueOf(project, sql)).toBe('-7 7 2');
+  const file = join(project.directory, 'all.ndjson');
+  expect(await project.run('export', file)).toMatchObject({ code: 0, out: expect.stringContaining('Wrote 4 lines') });
+});
+
+test('a number above 2^53 ends apply with a sentence', async () => {
+  const project = await projectOf({ 'book.yaml': BOOKS });
+  await runSql(project.database, 'insert into books (id, pages) values (9007199254740993, 3)');
+  const before = await contents(project);
+  project.write({ 'book.yaml': DECIMAL });
+  const says = 'Table books has an identifier above 2^53';
+  expect(await project.run('apply')).toMatchObject({ code: 1, err: expect.stringContaining(says) });
+  if (onSqlite) expect(await contents(project)).toBe(before);
+  expect(await valueOf(project, 'select pages from books')).toBe('3');
+});
+
+(onSqlite ? test.skip : test)('row level security that hides rows from the service stands in the way', async () => {
+  const project = await projectOf({ 'book.yaml': BOOKS });
+  const role = `owner_${randomBytes(6).toString('hex')}`;
+  const [schema] = /records_\w+/.exec(project.database.url) ?? [];
+  await runSql(
+    project.database,
+    `create role ${role} login; grant all on schema ${schema} to ${role}; grant all on all tables in schema ${schema} to ${role};
+      alter table books owner to ${role}; alter table books enable row level security`,
+  );
+  const url = new URL(project.database.url);
+  url.username = role;
+  const planned = () => runCommand('plan', [], { ...project.environment, DATABASE_URL: url.href });
+  project.write({ 'book.yaml': DECIMAL });
+  expect(await planned()).toMatchObject({ code: 2 });
+  await runSql(project.database, 'alter table books force row level security');
+  const says = expect.stringContaining('forced row level security depends on what this replaces');
+  expect(await planned()).toMatchObject({ code: 1, out: says });
+  expect(await project.run('plan')).toMatchObject({ code: 2 });
+  await runSql(project.database, `drop owned by ${role} cascade; drop role ${role}`);
 });
 
 async function valueOf({ database }: Project, sql: string): Promise<string> {

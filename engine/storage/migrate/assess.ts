@@ -117,10 +117,7 @@ function stateOf(
   return kindOf(step).isQuestion ? 'unclear' : 'allow';
 }
 
-async function findRows(
-  { sql, accepts, before }: RowQuery,
-  reader: Reader,
-): Promise<Omit<AffectedRows, keyof StepCheck>> {
+async function findRows({ sql, accepts }: RowQuery, reader: Reader): Promise<Omit<AffectedRows, keyof StepCheck>> {
   if (!accepts) {
     const first = `select identifier, value, count(*) over () from (${sql}) as found order by identifier limit ${MAX_IDENTIFIERS}`;
     const rows = await reader.all({ sql: first }, []);
@@ -133,7 +130,7 @@ async function findRows(
     sql: `select identifier, value from (${sql}) as found${where} order by identifier limit ${PAGE}`,
   });
   const identifiers: Identifier[] = [];
-  for (let last: Identifier | undefined = before; ;) {
+  for (let last: Identifier | undefined; ;) {
     const rows = await (last === undefined
       ? reader.all(page(''), [])
       : reader.all(page(' where identifier > ?'), [last]));

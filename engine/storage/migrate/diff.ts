@@ -350,7 +350,6 @@ export function rowsUnfit(
     isNumeric ? readJson(text, { limits: NO_LIMITS, takesInteger: () => true }).value : JSON.parse(text);
   return {
     ...rowsWhere(change, condition, json),
-    ...(change.before.key ? {} : { before: 0 }),
     accepts: (text) => {
       validate ??= createAjv().compile(schema);
       return validate(read(text)) === true;

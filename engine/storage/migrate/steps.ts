@@ -1,4 +1,3 @@
-import type { Identifier } from '../../model/identifier.ts';
 import type { Model } from '../../model/model.ts';
 import type { AppliedModel } from './applied.ts';
 import kinds from './steps.json';
@@ -50,8 +49,6 @@ export interface RowQuery {
   readonly sql: string;
   /** If `value` is JSON: count only rows that this refuses. */
   readonly accepts?: (json: string) => boolean;
-  /** An identifier before all others, if there is one. */
-  readonly before?: Identifier;
   /** The table whose open keys the check reads as values of fields. */
   readonly takesKeysOf?: string;
 }

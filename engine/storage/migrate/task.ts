@@ -1,5 +1,6 @@
 /** Changes of tables as data, and the tasks of drivers that carry them out. */
 import type { OnDelete } from '../../descriptor/descriptor.ts';
+import { StartError } from '../../problem.ts';
 import type { Column, TableIndex, TableStatements } from '../columns.ts';
 
 /** `detail`: its words after the name. */
@@ -103,5 +104,10 @@ export const tableTasks = ({ create, links }: TableStatements, indexes: readonly
   ...plainTasks('create', [...create, ...indexes]),
   ...plainTasks('link', links),
 ];
+
+export const tooGreat = (table: string): StartError =>
+  new StartError(
+    `Table ${table} has an identifier above 2^53, which this service cannot read: give that row another one. Nothing was changed.`,
+  );
 
 export const titleOf = ({ kind, table }: Task): string => `${taskKinds[kind].says} ${table ?? 'the tables'}`;

@@ -11,7 +11,7 @@ with own as (
   ), reader as (
     select part.name as "table", coalesce(attname::text, '') as "column", case classid
       when 'pg_trigger'::regclass then (select 'trigger ' || tgname from pg_trigger t where t.oid = objid)
-      when 'pg_rewrite'::regclass then (select case c.oid when refobjid then 'rule ' || rulename else 'view ' || c.relname end from pg_rewrite r join pg_class c on c.oid = r.ev_class where r.oid = objid)
+      when 'pg_rewrite'::regclass then (select case c.oid when refobjid then 'rule ' || rulename else 'view ' || c.oid::regclass end from pg_rewrite r join pg_class c on c.oid = r.ev_class where r.oid = objid)
       when 'pg_class'::regclass then (select case when objsubid > 0 or relkind not in ('r', 'f', 'i', 'I') then pg_describe_object(classid, objid, objsubid)
         when relkind in ('r', 'f') then 'table ' || relname else 'index ' || relname end from pg_class c where c.oid = objid)
       when 'pg_constraint'::regclass then (select case when conrelid = refobjid then 'constraint ' || conname else format('foreign key %s of table "%s"', conname, c.relname) end
@@ -26,6 +26,8 @@ with own as (
     from pg_constraint t join own on own.oid = confrelid join pg_class i on i.oid = conindid join pg_class c on c.oid = conrelid where contype = 'f'
     union all select own.name, attname::text, 'table ' || c.relname
     from pg_inherits join own on own.oid = inhparent join pg_class c on c.oid = inhrelid and not relispartition join pg_attribute on attrelid = own.oid and attnum > 0 and not attisdropped
+    union all select own.name, attname::text, 'forced row level security' from own join pg_class c on c.oid = own.oid and relforcerowsecurity join pg_attribute on attrelid = own.oid and attnum > 0
+      where not exists (select 1 from pg_roles where rolname = current_user and (rolsuper or rolbypassrls))
     union all select own.name, part, 'replica identity' from own join pg_index on indrelid = own.oid and indisreplident
       cross join lateral (select relname::text from pg_class c where c.oid = indexrelid union all select attname::text from pg_attribute where attrelid = indrelid and attnum = any (indkey)) as one(part)
   )

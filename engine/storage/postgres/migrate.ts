@@ -13,7 +13,7 @@ import {
   type Migration,
   SeedRefused,
 } from '../driver.ts';
-import { type Task, taskKinds } from '../migrate/task.ts';
+import { type Task, taskKinds, tooGreat } from '../migrate/task.ts';
 import { LOG_TABLE } from '../log/recording.ts';
 import { METADATA } from '../tables.ts';
 import { postgresDialect } from './dialect.ts';
@@ -152,8 +152,10 @@ async function fill(run: Run, task: Task, at: TaskNumber, from: number): Promise
   const last = Number((await autocommit(connections).value(greatest, [])) ?? 0);
   let size = FIRST_FILL_ROWS;
   let rows = 0;
-  for (let position: Identifier | undefined = keyType ? undefined : from; ;) {
-    watch.report({ kind: 'doing', task, ...at, position: typeof position === 'number' ? position : rows, last, rows });
+  // Rows of others can have a number below 1.
+  for (let position: Identifier | undefined = keyType ? undefined : from || Number.MIN_SAFE_INTEGER; ;) {
+    const done = typeof position === 'number' ? Math.max(0, position) : rows;
+    watch.report({ kind: 'doing', task, ...at, position: done, last, rows });
     const began = performance.now();
     const work = async (writer: Writer): Promise<{ readonly end?: Identifier; readonly changes: number }> => {
       const found = position === undefined ? writer.get(begin, [size]) : writer.get(batch, [position, size]);
@@ -168,6 +170,7 @@ async function fill(run: Run, task: Task, at: TaskNumber, from: number): Promise
     };
     const { end, changes } = await withLocks(run, [task.table ?? ''], 'rows', work);
     if (end === undefined) return;
+    if (end === position) throw tooGreat(task.table ?? '');
     position = end;
     rows += changes;
     const elapsed = performance.now() - began;

@@ -4,7 +4,7 @@ import { CallerGone } from '../../edge/caller.ts';
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import { innermost, Problem, reasonOf, StartError } from '../../problem.ts';
 import { nameKey } from '../migrate/applied.ts';
-import type { Task } from '../migrate/task.ts';
+import { type Task, tooGreat } from '../migrate/task.ts';
 import { backUp, timestamped } from './backup.ts';
 import { connect, type SqliteConnection } from './connection.ts';
 import { sqliteDialect } from './dialect.ts';
@@ -68,10 +68,12 @@ function runTask(
     sql: `select max(${key}) from (select ${key} from ${quote(table)} where ${key} > ? order by ${key} limit ${FILL_BATCH_ROWS})`,
   };
   let rows = 0;
-  for (let position = 0; ;) {
-    tell(position, last, rows);
+  // Rows of others can have a number below 1.
+  for (let position = -Infinity; ;) {
+    tell(Math.max(0, position), last, rows);
     const end = connection.value(next, [position]);
     if (typeof end !== 'number') return;
+    if (end === position) throw tooGreat(table);
     // This connection never returns a promise.
     rows += (connection.run({ sql }, [position, end]) as { readonly changes: number }).changes;
     position = end;

@@ -91,9 +91,7 @@ async function* records(reader: Reader, type: RecordType, dialect: Dialect): Asy
   const columns = columnsOf(type, dialect.name, () => undefined);
   const others = columns.map((column) => readSql(column, dialect.name, dialect.quote));
   const text = recordText(type, columns, dialect.name);
-  const before = startOf([type]);
-  for await (const row of rowsOf(reader, type.table, [type.identifier.column], others, dialect, before))
-    yield text(row);
+  for await (const row of rowsOf(reader, type.table, [type.identifier.column], others, dialect)) yield text(row);
 }
 
 function recordText(type: RecordType, columns: readonly Column[], dialect: DialectName): (row: Row) => string {
@@ -121,32 +119,26 @@ function fieldText({ type }: Field, dialect: DialectName): (value: SqlValue) => 
 
 async function* pairs(reader: Reader, table: JoinTable, dialect: Dialect): AsyncGenerator<string> {
   const { name, exportName, left, right } = table;
-  const before = startOf([left.type, right.type]);
-  for await (const [one, other] of rowsOf(reader, name, [left.column, right.column], [], dialect, before))
+  for await (const [one, other] of rowsOf(reader, name, [left.column, right.column], [], dialect))
     yield JSON.stringify({ pair: exportName, left: one, right: other });
 }
 
 async function* keyLines(reader: Reader, dialect: Dialect): AsyncGenerator<string> {
   const others = ['hash', 'created', 'status', 'identifiers'];
-  for await (const row of rowsOf(reader, IDEMPOTENCY_TABLE, ['identity', 'key'], others, dialect, ['', ''])) {
+  for await (const row of rowsOf(reader, IDEMPOTENCY_TABLE, ['identity', 'key'], others, dialect)) {
     const [identity, key, hash, created, status, identifiers] = row.map(String);
     const line = { key, identity, hash, created, status: Number(status) };
     yield `${JSON.stringify(line).slice(0, -1)},"identifiers":${identifiers}}`;
   }
 }
 
-/** Numbers are positive; no uuid comes before all others. */
-const startOf = (types: readonly RecordType[]): Values | undefined =>
-  types.every(({ identifier }) => identifier.kind.isCounted) ? types.map(() => 0) : undefined;
-
-/** `others`: SQL of the values after the keys; `before`: keys before every row, if there are such. */
+/** `others`: SQL of the values after the keys. */
 async function* rowsOf(
   reader: Reader,
   table: string,
   keys: readonly string[],
   others: readonly string[],
   { quote }: Dialect,
-  before: Values | undefined,
 ): AsyncGenerator<Row> {
   const key = keys.map(quote).join(', ');
   const beyond = `(${key}) > (${keys.map(() => '?').join(', ')})`;
@@ -154,7 +146,7 @@ async function* rowsOf(
     sql: `select ${[key, ...others].join(', ')} from ${quote(table)}${where} order by ${key} limit ${PAGE_ROWS}`,
   });
   const next = page(` where ${beyond}`);
-  for (let from = before; ;) {
+  for (let from: Values | undefined; ;) {
     const rows = await (from ? reader.all(next, from) : reader.all(page(''), []));
     yield* rows;
     const last = rows.at(-1);
