@@ -121,3 +121,27 @@ describe('a database that is several versions behind', () => {
     expect((await project.serving((url) => ask(url, 'GET /api/people'))).body).toEqual(EXPECTED);
   });
 });
+
+test('a relation that is kept restricts deletions, which say so, until it is dropped', async () => {
+  const shelf = { 'shelf.yaml': 'type: Shelf\n' };
+  const project = await projectOf({
+    ...shelf,
+    'book.yaml': 'type: Book\nrelations: { shelf: { kind: belongsTo, type: Shelf } }\n',
+  });
+  await project.serving(async (url) => {
+    await ask(url, 'POST /api/shelves', {});
+    await ask(url, 'POST /api/books', { shelf: { id: 1 } });
+  });
+  project.write({ 'book.yaml': 'type: Book\n' });
+  expect(await project.run('plan')).toMatchObject({
+    code: 0,
+    out: expect.stringContaining('drop-relation:Book.shelf'),
+  });
+  const { status, body } = await project.serving((url) => ask(url, 'DELETE /api/shelves/1'));
+  expect([status, body]).toEqual([
+    409,
+    expect.objectContaining({ detail: expect.stringContaining('links that were kept') }),
+  ]);
+  expect(await project.run('apply', '--allow', 'drop-relation:Book.shelf')).toMatchObject({ code: 0 });
+  expect((await project.serving((url) => ask(url, 'DELETE /api/shelves/1'))).status).toBe(200);
+});

@@ -185,7 +185,8 @@ async function removeRows(session: Deleting, deletions: readonly RowChange[]): P
       if (error.kind === 'reference') {
         const { type, identifiers } = levels.findLast((one) => one.pointer === pointer) ?? level;
         const known = `${type.name} ${identifiers.slice(0, MAX_LISTED).join(', ')}`;
-        throw new Problem('restrict-conflict', `Records of newer descriptors, or rows of others, refer to ${known}`);
+        const whose = 'records of newer ones, links that were kept, or rows of others';
+        throw new Problem('restrict-conflict', `What these descriptors do not name refers to ${known}: ${whose}`);
       }
       throw faultyRequest('too-many-rows', [{ pointer, code: 'too-many-rows', message: TOO_DEEP }]);
     }
