@@ -210,6 +210,21 @@ test('rows of somebody else that have numbers below 1 stay, are checked, and are
   expect(await project.run('export', file)).toMatchObject({ code: 0, out: expect.stringContaining('Wrote 4 lines') });
 });
 
+test('links that lead nowhere stand in the way of another rule of deletion', async () => {
+  const loan = (more: string): Files => ({
+    'loan.yaml': `type: Loan\nrelations: { book: { kind: belongsTo, type: Book${more} } }\n`,
+  });
+  const project = await projectOf({ 'book.yaml': BOOKS, ...loan('') });
+  // As a replica or a restored table can have them.
+  const unchecked = onSqlite ? 'pragma foreign_keys = off' : 'set session_replication_role = replica';
+  await runSql(project.database, `${unchecked}; insert into loans (id, book_id) values (1, 77), (2, null)`);
+  project.write(loan(', onDelete: cascade'));
+  const says = expect.stringContaining('1 record: "book" leads to a record that is not there; unlink it (1)');
+  expect(await project.run('plan')).toMatchObject({ code: 1, out: says });
+  expect(await project.run('apply')).toMatchObject({ code: 1, err: says });
+  await project.starts(loan(''));
+});
+
 test('a number above 2^53 ends apply with a sentence', async () => {
   const project = await projectOf({ 'book.yaml': BOOKS });
   await runSql(project.database, 'insert into books (id, pages) values (9007199254740993, 3)');

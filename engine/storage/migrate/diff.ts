@@ -374,6 +374,14 @@ export function rowsInCircles(
   return { sql: `${selected} left join (${free}) as known$ on known$.id$ = one$.${id} where known$.id$ is null` };
 }
 
+/** Rows whose links lead nowhere, as a restored or replicated table can have them. */
+export function rowsDangling(change: TypeDiff, { before, column: { reference } }: ReferenceChange): RowQuery {
+  const { quote } = change.dialect;
+  const { table = '', identifier } = reference?.target ?? {};
+  const there = `select 1 from ${quote(table)} as there$ where there$.${quote(identifier?.column ?? '')} = ${quote(change.before.table)}.${quote(before?.column ?? '')}`;
+  return rowsWhere(change, `${quote(before?.column ?? '')} is not null and not exists (${there})`);
+}
+
 /** Rows with duplicate values; nulls are never equal. */
 export function rowsAlike({ before, dialect: { quote } }: TypeChange, values: readonly string[]): RowQuery {
   const alike = `count(*) over (partition by ${values.join(', ')}) as alike`;

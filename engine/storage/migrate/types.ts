@@ -33,6 +33,7 @@ import {
   type ReferenceChange,
   referenceOwner,
   rowsAlike,
+  rowsDangling,
   rowsInCircles,
   rowsOf,
   rowsUnfit,
@@ -326,7 +327,8 @@ const checkSteps = ({ step, checks }: TypeChange): readonly MigrationStep[] => [
   ),
 ];
 
-function referenceSteps(change: TypeChange, { after, before, column }: ReferenceChange): readonly MigrationStep[] {
+function referenceSteps(change: TypeChange, one: ReferenceChange): readonly MigrationStep[] {
+  const { after, before, column } = one;
   const steps: MigrationStep[] = [];
   const { type, name } = referenceOwner(change.type.name, after);
   const add = (code: StepCode, parts: StepParts = {}): void =>
@@ -357,7 +359,8 @@ function referenceSteps(change: TypeChange, { after, before, column }: Reference
   if (after.acyclic && !before.acyclic)
     add('forbid-cycles', { rows: rowsInCircles(change.before, before, change.dialect) });
   if (!after.acyclic && before.acyclic) add('allow-cycles');
-  if (before.onDelete !== after.onDelete) add('change-deletion', { was: before.onDelete, now: after.onDelete, edits });
+  if (before.onDelete !== after.onDelete)
+    add('change-deletion', { was: before.onDelete, now: after.onDelete, edits, rows: rowsDangling(change, one) });
   return steps;
 }
 
