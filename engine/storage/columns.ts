@@ -84,11 +84,12 @@ export function columnsOf(
   ];
 }
 
-/** The form of a stored value in an index of the field. */
-export function heldOperand(field: Field, dialect: DialectName, value: Exclude<SqlValue, null>): SqlValue {
-  const { operand, decode } = columnType(field, dialect);
+/** The form of a stored value in an index of the field or link. */
+export function heldOperand(member: Field | Relation, dialect: DialectName, value: SqlValue): SqlValue {
+  if (value === null || 'link' in member) return value;
+  const { operand, decode } = columnType(member, dialect);
   const plain = operand(decode(value));
-  return field.folded === undefined ? plain : foldedText(plain);
+  return member.folded === undefined ? plain : foldedText(plain);
 }
 
 export const foldedText = <V>(value: V): V | string => (typeof value === 'string' ? folded(value) : value);

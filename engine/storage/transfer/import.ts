@@ -325,10 +325,8 @@ async function conflictOf(table: WriteTable, values: Values, { name }: Dialect, 
   const [identifier = 0] = values;
   if ((await writer.get(table.load, [identifier])) !== undefined)
     return { pointer: '/identifier', code: 'taken', message: `${type.name} ${identifier} is in the file twice` };
-  const operandOf = (member: Field | Relation): SqlValue => {
-    const value = values[table.position.get(columnOf(member)) ?? -1] ?? null;
-    return 'link' in member || value === null ? value : heldOperand(member, name, value);
-  };
+  const operandOf = (member: Field | Relation): SqlValue =>
+    heldOperand(member, name, values[table.position.get(columnOf(member)) ?? -1] ?? null);
   for (const index of uniqueIndexes(type)) {
     const holder = await findHolder(writer, table, index, index.members.map(operandOf));
     if (holder === undefined) continue;

@@ -1,11 +1,19 @@
 /** Finds the records that conflict with a write. */
 import type { SqlValue } from '../../field-types/field-type.ts';
-import { escapeStep } from '../../json/json.ts';
+import { escapeStep, isObject, type JsonObject } from '../../json/json.ts';
 import type { Identifier } from '../../model/identifier.ts';
-import { type Field, type RecordType, type Relation, uniqueIndexes, type UniqueMembers } from '../../model/model.ts';
+import {
+  type Field,
+  identifierIn,
+  type RecordType,
+  type Relation,
+  uniqueIndexes,
+  type UniqueMembers,
+} from '../../model/model.ts';
 import { canFollow, knownMembers, namesRecords, type Rights } from '../../model/rights.ts';
 import { faultyRequest, type Fault, MAX_ERRORS, type RecordName } from '../../problem.ts';
-import { columnOf, heldOperand } from '../columns.ts';
+import { columnOf, encode, heldOperand } from '../columns.ts';
+import type { Dialect } from '../dialect.ts';
 import type { Values, Writer } from '../driver.ts';
 import { isNode, isReplaced, keptNodes, type Node, throwInOrder, finalValue, type WriteSession } from './session.ts';
 import { MAX_LISTED, type WriteTable } from './tables.ts';
@@ -99,6 +107,14 @@ export async function findHolder(writer: Writer, table: WriteTable, index: Uniqu
   return found as Identifier | undefined;
 }
 
+/** The unique values of a body, as an index holds them. A record to be created counts as null: nothing links it yet. */
+export const keyIn = ({ members }: UniqueMembers, body: JsonObject, { name }: Dialect): Values =>
+  members.map((member): SqlValue => {
+    const value = body[member.name] ?? null;
+    if ('link' in member) return isObject(value) ? (identifierIn(value, member.target) ?? null) : null;
+    return heldOperand(member, name, encode(member, name, value));
+  });
+
 function faultsOf({ rights }: WriteSession, { node, members, holder }: Conflict): readonly Fault[] {
   const { fields } = knownMembers(rights, node.type);
   const seen = members.filter((one) => ('link' in one ? canFollow(rights, one) : fields.has(one.name)));
@@ -141,8 +157,5 @@ function pointersTo({ assigned, pointer }: Node, members: UniqueMembers['members
 
 function operand(session: WriteSession, node: Node, member: Field | Relation): SqlValue | Node {
   const value = finalValue(node, columnOf(member));
-  return isNode(value) ? value : indexedAs(session, member, value);
+  return isNode(value) ? value : heldOperand(member, session.dialect, value);
 }
-
-export const indexedAs = ({ dialect }: WriteSession, member: Field | Relation, value: SqlValue): SqlValue =>
-  value === null || 'link' in member ? value : heldOperand(member, dialect, value);

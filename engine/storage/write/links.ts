@@ -5,9 +5,8 @@ import { type Field, linkKeyIn, type RecordType, relationsIn } from '../../model
 import type { Identifier } from '../../model/identifier.ts';
 import { ALL_RIGHTS, entryOf, shows } from '../../model/rights.ts';
 import type { Fault } from '../../problem.ts';
-import { encode, heldOperand } from '../columns.ts';
 import type { WriteRequest } from '../store.ts';
-import { findHolder } from './conflicts.ts';
+import { findHolder, keyIn } from './conflicts.ts';
 import type { Transaction, UnknownLinks } from './session.ts';
 
 type Linking = Pick<WriteRequest, 'type' | 'items' | 'raw' | 'faults' | 'rights'>;
@@ -45,12 +44,9 @@ export async function withLinked<R extends Linking>(
         const inner = await linkedIn(target, item, at);
         const members = faulty.some((one) => `${one}/`.startsWith(`${at}/`)) ? undefined : linkKeyIn(relation, item);
         if (!members) return inner;
-        const values = members.map((field) =>
-          heldOperand(field, dialect.name, encode(field, dialect.name, item[field.name]) ?? ''),
-        );
         const { name } = target.identifier;
         const unique = { name: members.map((one) => one.name).join(), members };
-        const holder = await findHolder(writer, tables.of(target), unique, values);
+        const holder = await findHolder(writer, tables.of(target), unique, keyIn(unique, item, dialect));
         const found = holder === undefined || !(await isSeen(target, members, holder)) ? undefined : holder;
         // A value that equals the stored one may be spelled differently.
         if (found !== undefined) return replaced(inner, { [name]: found }, members);

@@ -22,7 +22,7 @@ import { faultyRequest, type Problem } from '../../problem.ts';
 import { type Column, columnOf, encode, foldedText, heldOperand, stampValues, withFolded } from '../columns.ts';
 import type { Row } from '../driver.ts';
 import { type Cascade, type Deletion, type Refusal, tooManyRows, type Unlinked, walkCascade } from './cascade.ts';
-import { findHolder, indexedAs, recordNames, refuseConflicts } from './conflicts.ts';
+import { findHolder, recordNames, refuseConflicts } from './conflicts.ts';
 import type { Allowed, Expected } from './allowed.ts';
 import { checkLinks, stampChanged } from './resolve.ts';
 import {
@@ -512,7 +512,7 @@ async function freeValue(session: WriteSession, node: Node, { field, nullable, n
     session.placeholders += 1;
     const value = encode(field, session.dialect, field.type.temporary?.(session.placeholders) ?? null);
     const indexed = (one: Field | Relation): SqlValue =>
-      indexedAs(session, one, columnOf(one) === name ? value : (storedValue(node, columnOf(one)) ?? null));
+      heldOperand(one, session.dialect, columnOf(one) === name ? value : (storedValue(node, columnOf(one)) ?? null));
     const holders = await Promise.all(
       indexes.map((index) => findHolder(session.writer, node.table, index, index.members.map(indexed))),
     );

@@ -1,21 +1,17 @@
 /** Finds the records that have the unique values of a body, and turns an upsert into creates and updates. */
-import type { SqlValue } from '../../field-types/field-type.ts';
-import { escapeStep, isObject, type JsonObject } from '../../json/json.ts';
+import { escapeStep } from '../../json/json.ts';
 import type { Identifier } from '../../model/identifier.ts';
-import { identifierIn } from '../../model/model.ts';
 import { type Fault, faultyRequest, throwTogether } from '../../problem.ts';
-import { encode, heldOperand } from '../columns.ts';
-import type { Dialect } from '../dialect.ts';
 import { Overtaken, type Values } from '../driver.ts';
 import type { UpsertRequest, WriteItem } from '../store.ts';
-import { findHolder } from './conflicts.ts';
+import { findHolder, keyIn } from './conflicts.ts';
 import type { Transaction } from './session.ts';
 
 /** If two writers both find no record, the unique index stops one, which runs again and finds the record. */
 export async function findItems({ writer, tables, driver: { dialect } }: Transaction, request: UpsertRequest) {
   const { type, unique, faultsIn } = request;
   const find = (key: Values): Promise<Identifier | undefined> => findHolder(writer, tables.of(type), unique, key);
-  const keys = request.items.map(({ body, key = body }) => keyOf(unique, key, dialect));
+  const keys = request.items.map(({ body, key = body }) => keyIn(unique, key, dialect));
   const before = await Promise.all(keys.map(find));
   const items = request.items.map(({ body, pointer, precondition }, index): WriteItem => {
     return { body, pointer, identifier: before[index], precondition };
@@ -29,15 +25,6 @@ export async function findItems({ writer, tables, driver: { dialect } }: Transac
   const precondition = missing.length === 0 ? undefined : () => throwTogether(missing.map(({ absent }) => absent));
   return { items, unique, faults: faultsIn(items), mergePatch: false, locked, precondition, created: missing.length };
 }
-
-/** A record to be created counts as null, since nothing is linked to it yet. */
-const keyOf = ({ members }: UpsertRequest['unique'], body: JsonObject, { name }: Dialect): Values =>
-  members.map((member): SqlValue => {
-    const value = body[member.name] ?? null;
-    if ('link' in member) return isObject(value) ? (identifierIn(value, member.target) ?? null) : null;
-    const encoded = encode(member, name, value);
-    return encoded === null ? null : heldOperand(member, name, encoded);
-  });
 
 function refuseTwice({ type, unique }: UpsertRequest, items: readonly WriteItem[], keys: readonly Values[]): void {
   const first = new Map<string, string>();
