@@ -151,7 +151,7 @@ export async function planWrite(session: WriteSession, allowed: Allowed, roots: 
 async function checkedChanges(session: WriteSession): Promise<Resolved> {
   const released = session.released.flatMap((one) => noteReleased(session, one));
   checkLinks(session);
-  for (const node of session.deleted.keys()) refuseNamed(session, node, 'which leaves it out of its owner');
+  refuseNamed(session, (node) => session.deleted.has(node), 'which leaves it out of its owner');
   await refuseCircles(session, released);
   throwRefused(session, 'invalid-reference');
   throwRefused(session, 'link-conflict');
@@ -251,7 +251,7 @@ function noteReleased({ existing, deleted }: WriteSession, released: Released): 
 /** Refuses links to records that the body deletes, and changes of them. */
 function refuseDeleted(session: WriteSession, changed: readonly Node[]): void {
   const isDeleted = (node: Node): boolean => isIn(session.cascaded, node.type, node.identifier ?? 0);
-  for (const node of session.named.keys()) if (isDeleted(node)) refuseNamed(session, node, 'together with its owner');
+  refuseNamed(session, isDeleted, 'together with its owner');
   throwRefused(session, 'invalid-reference');
   for (const node of changed) if (isDeleted(node)) throw deletedByBody(node.pointer);
   for (const { assigned, type } of [...changed, ...session.created])
@@ -261,10 +261,12 @@ function refuseDeleted(session: WriteSession, changed: readonly Node[]): void {
     }
 }
 
-function refuseNamed(session: WriteSession, node: Node, how: string): void {
-  const message = `${nameOf(node)} is deleted by this same body, ${how}`;
-  for (const pointer of session.named.get(node) ?? [])
+function refuseNamed(session: WriteSession, isDeleted: (node: Node) => boolean, how: string): void {
+  for (const { node, pointer } of session.named) {
+    if (!isDeleted(node)) continue;
+    const message = `${nameOf(node)} is deleted by this same body, ${how}`;
     refuse(session, 'invalid-reference', pointer, 'deleted', message);
+  }
 }
 
 const NO_CASCADE: Cascade = { levels: [], unlinked: [], pairs: [], rows: 0, affected: 0 };

@@ -215,14 +215,8 @@ async function targetOf(
   }
   const at = identifierAt(target, pointer);
   if (node.isLost) refuse(session, 'invalid-reference', at, 'not-found', `There is no ${target.name} ${identifier}`);
-  else if (node.stored) noteNamed(session, node, at);
+  else if (node.stored) session.named.push({ node, pointer: at });
   return node;
-}
-
-function noteNamed({ named }: WriteSession, node: Node, pointer: string): void {
-  const pointers = named.get(node);
-  if (pointers) pointers.push(pointer);
-  else named.set(node, [pointer]);
 }
 
 async function resolveParent(named: Named, { column, required }: Reference): Promise<void> {
@@ -514,7 +508,8 @@ function contradictLater(session: WriteSession, one: Claim, other: Claim): void 
 /** Refuses cycles of new records, since each is inserted after its targets. */
 function refuseCycles({ awaits, contradictions }: WriteSession): void {
   const message = 'This link closes a cycle of new records; leave it out, and set it once they are there';
-  for (const { pointer } of closingLinks(awaits.keys(), (node) => awaits.get(node) ?? []))
+  const links = Map.groupBy(awaits, ({ from }) => from);
+  for (const { pointer } of closingLinks(links.keys(), (node) => links.get(node) ?? []))
     contradictions.push({ pointer, code: 'cycle', message });
 }
 
@@ -527,7 +522,7 @@ function requireFound(session: WriteSession, roots: readonly Node[]): void {
     const at = pointer === '' ? '' : identifierAt(node.type, pointer);
     if (node.isLost) lost.push(pointer);
     if (node.isLost) missing.push({ pointer: at, code: 'not-found', message: `There is no ${nameOf(node)}` });
-    else if (node.stored) noteNamed(session, node, at);
+    else if (node.stored) session.named.push({ node, pointer: at });
   }
   const [first] = missing;
   if (!first) return;

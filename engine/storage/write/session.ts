@@ -229,11 +229,11 @@ export const createSession = (
   /** Omitted children that must stay, unless another part of the body moves them. */
   leftOut: [] as (Released & { readonly writable: boolean })[],
   /** Stored records that the body names, with pointers to their identifiers. */
-  named: new Map<Node, string[]>(),
+  named: [] as { readonly node: Node; readonly pointer: string }[],
   checks: [] as LinkCheck[],
   pairs: new Map<string, JoinPair>(),
   /** Links of new records to other new records, which are inserted first. */
-  awaits: new Map<Node, { readonly to: Node; readonly pointer: string }[]>(),
+  awaits: [] as { readonly from: Node; readonly to: Node; readonly pointer: string }[],
   claims: [] as Claim[],
   placeholders: 0,
   unknown: request.unknown ?? NO_LINKS,
@@ -392,11 +392,8 @@ export function assign(
     return contradict(session, pointer, before.pointer);
   }
   const entry = { value, pointer, byOmission: false };
-  if (!before && isNode(value) && value !== node && !node.stored && !node.isLost && !value.isLost) {
-    const awaited = session.awaits.get(node) ?? [];
-    session.awaits.set(node, awaited);
-    awaited.push({ to: value, pointer });
-  }
+  if (!before && isNode(value) && value !== node && !node.stored && !node.isLost && !value.isLost)
+    session.awaits.push({ from: node, to: value, pointer });
   if (writable && !node.assigned.has(column)) node.assigned.set(column, entry);
   if (writable) return undefined;
   if (!before) node.linked.set(column, entry);

@@ -70,7 +70,7 @@ async function createSingle(
   return answered(
     await send(context, single.answerNew(view.key, view), values, caller, undefined, [
       ...attribution,
-      ...insertsOf(session, plan),
+      ...insertsOf(session, plan, placeholders),
     ]),
   );
 }
@@ -129,11 +129,10 @@ const valuesIn = ({ rows: [row = 0], set }: RowChange, placeholders: readonly Id
   [row, ...set.values()].map((value) => boundTo(value, placeholders));
 
 /** The statements of a plan that only inserts. */
-function insertsOf({ tables }: WriteSession, plan: WritePlan): readonly BoundStatement[] {
-  const placeholders = placeholdersIn(plan);
-  const rows = plan.rows.flatMap((change) => {
+function insertsOf({ tables }: WriteSession, plan: WritePlan, placeholders: readonly Identifier[]) {
+  const rows = plan.rows.flatMap((change): readonly BoundStatement[] => {
     const { single } = tables.of(change.type);
-    return single ? { statement: single.insertNew, values: valuesIn(change, placeholders) } : [];
+    return single ? [{ statement: single.insertNew, values: valuesIn(change, placeholders) }] : [];
   });
   const pairs = plan.pairs.flatMap(({ table, left, right }) => {
     const { insertNew } = tables.rows(table);
