@@ -266,14 +266,11 @@ type DraftPart<T> = T extends ReadonlyMap<infer K, infer V> ? Map<K, V> : T exte
 
 /** Freezes everything reachable, including the values of Maps. */
 function freezeGraph<T>(root: T): T {
-  const seen = new Set<unknown>();
-  const queue: unknown[] = [root];
-  for (const part of queue) {
-    if (typeof part !== 'object' || part === null || seen.has(part)) continue;
-    seen.add(part);
-    Object.freeze(part);
-    for (const one of part instanceof Map ? part.values() : Object.values(part)) queue.push(one);
-  }
+  const partsOf = (part: unknown): Iterable<unknown> => {
+    if (part instanceof Map) return part.values();
+    return typeof part === 'object' ? Object.values(part ?? {}) : [];
+  };
+  for (const part of reached<unknown>([root], partsOf)) Object.freeze(part);
   return root;
 }
 
