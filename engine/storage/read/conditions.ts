@@ -138,7 +138,7 @@ function oneCondition(condition: Filter, source: JoinedTables, dialect: Dialect)
 }
 
 function groupCondition({ kind, items }: Group, source: JoinedTables, dialect: Dialect): SqlCondition {
-  const conditions = items.map((item) => all(item.map((one) => oneCondition(one, source, dialect))));
+  const conditions = items.map((item) => sqlOf(item, source, dialect));
   if (kind === 'none') return not(any(conditions));
   return kind === 'any' ? any(conditions) : all(conditions);
 }

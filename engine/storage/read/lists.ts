@@ -103,14 +103,13 @@ export function compileList(query: ListQuery, dialect: Dialect, most: ShownLimit
     count,
     estimate: statement(estimate),
     greatest: perKey((rows: number) => ofData(greatestIdentifier(type, relations, dialect, rows))),
-    /** Returns a row if a record is on the other side of the cursor. Bound: `behindValues`. */
+    /** Returns a row if a record is on the other side of the cursor. Bound: `values` of what is behind. */
     behind: statement(`${behind} limit 1`),
     limit: createDeepLimit(view, identifiers, dialect, most),
     filterValues: (asked: ListQuery) => valuesOf(asked.filters, dialect),
-    values: (asked: ListQuery) => [...valuesOf(asked.filters, dialect), ...cursorCondition(asked, paths).values],
-    behindValues: (asked: ListQuery) => [
+    values: (asked: ListQuery, isBehind = false) => [
       ...valuesOf(asked.filters, dialect),
-      ...cursorCondition(asked, paths, true).values,
+      ...cursorCondition(asked, paths, isBehind).values,
     ],
   };
 }

@@ -252,7 +252,7 @@ async function readPage(
     last: (isBackwards || hasMore) && hasRecords ? list.orderValues(records[last] ?? '', rows?.[last]) : undefined,
     hasPrevious,
     // The cursor's record may have been deleted.
-    hasNext: isBackwards ? (await reader.value(list.behind, list.behindValues(query))) !== undefined : hasMore,
+    hasNext: isBackwards ? (await reader.value(list.behind, list.values(query, true))) !== undefined : hasMore,
   };
 }
 
