@@ -3,9 +3,9 @@ import type { CountMode } from '../descriptor/descriptor.ts';
 import type { Caller } from '../edge/caller.ts';
 import type { Identifier } from '../model/identifier.ts';
 import type { RecordType } from '../model/model.ts';
-import { Problem } from '../problem.ts';
 import type { ListQuery, LogQuery, View } from '../query/list-query.ts';
 import { encodeCursor } from '../query/paging.ts';
+import { notFound } from '../storage/read/reads.ts';
 import type { LogPage } from '../storage/store.ts';
 import { type OperationContext, parseIdentifier, tagOf } from './operation.ts';
 
@@ -28,10 +28,6 @@ export function get(
 
 function found(type: RecordType, id: Identifier, json: string | undefined): RecordResult {
   return json === undefined ? notFound(type, id) : { json, tag: tagOf(type, json) };
-}
-
-function notFound(type: RecordType, id: Identifier): never {
-  throw new Problem('record-not-found', `There is no ${type.name} ${id}`);
 }
 
 /** Reads a page of the log. */

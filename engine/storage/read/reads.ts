@@ -145,8 +145,8 @@ async function readRecords(
   return found;
 }
 
-function notFound({ type }: View, identifier: Identifier): never {
-  throw new Problem('record-not-found', `There is no ${type.name} ${identifier}`);
+export function notFound({ name }: RecordType, identifier: Identifier): never {
+  throw new Problem('record-not-found', `There is no ${name} ${identifier}`);
 }
 
 function answered(view: View, text: SqlValue | undefined, caller: Caller): string | undefined {
@@ -361,7 +361,7 @@ export function createReads(driver: Driver): Reads {
         wanted.length === 1
           ? [await record(reader, view, only, caller)]
           : await readRecords(viewOf(view), visible.to(view.rights, reader), view, wanted, caller);
-      return wanted.map((identifier, index) => texts[index] ?? notFound(view, identifier));
+      return wanted.map((identifier, index) => texts[index] ?? notFound(view.type, identifier));
     },
     found: async (query, caller = NO_CLIENT) => {
       const bound = boundOf(query);
