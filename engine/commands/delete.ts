@@ -4,6 +4,7 @@ import { expectedOf, type Identifier, parserOf } from '../model/identifier.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { Problem, StartError } from '../problem.ts';
 import { print } from '../process.ts';
+import { inGroups } from '../storage/dialect.ts';
 import { ConstraintError, type Driver, type Writer } from '../storage/driver.ts';
 import { createReads } from '../storage/read/reads.ts';
 import { unlinkWithin, byType, removeLevel } from '../storage/write/apply.ts';
@@ -88,9 +89,9 @@ export async function deleteTree(
     all: readonly T[],
     work: (session: WriteSession, chunk: readonly T[]) => Promise<{ readonly changes: number }>,
   ): Promise<void> {
-    for (let from = 0; from < all.length; from += CHUNK) {
+    for (const chunk of inGroups(all, CHUNK)) {
       const began = performance.now();
-      const { changes } = await driver.write((writer) => work(sessionOf(writer), all.slice(from, from + CHUNK)));
+      const { changes } = await driver.write((writer) => work(sessionOf(writer), chunk));
       onRows(changes);
       // SQLite's write lock is not fair: the pause lets other processes write.
       if (!dialect.locks && changes > 0) await delay(Math.max(PAUSE, performance.now() - began));

@@ -179,12 +179,11 @@ export const deleteOne: WriteOperation<WriteQuery> = async (context, args) => {
   const { id: identifier, query, preconditions, caller, minimal } = args;
   const precondition = conditions.preconditionOf(preconditions, type.preconditions);
   const request = { type, identifier, ...query, author, rights, caller, precondition };
-  return done(context, args, request, store.delete, ({ body, effects }) => ({
-    status: minimal ? 204 : 200,
-    json: minimal ? undefined : body,
-    effects,
-  }));
+  return done(context, args, request, store.delete, ({ body, effects }) => deletion(minimal, body, effects));
 };
+
+const deletion = (minimal: boolean, json: string, effects: WriteResult['effects']): WriteResult =>
+  minimal ? { status: 204, json: undefined, effects } : { status: 200, json, effects };
 
 /** Brings back a deleted record, with what the deletion took. */
 export const restore: WriteOperation<WriteQuery> = async (context, args) => {
@@ -201,11 +200,9 @@ export const deleteFound: WriteOperation<DeleteQuery> = async (context, args) =>
   const cure = 'a collection has no entity tag to compare: leave it out';
   conditions.refusePreconditions(preconditions, type.preconditions, cure);
   const request = { ...query, most, author, rights, caller };
-  return done(context, args, request, store.deleteFound, ({ deleted, affected, effects }) => ({
-    status: minimal ? 204 : 200,
-    json: minimal ? undefined : JSON.stringify({ deleted, affected }),
-    effects,
-  }));
+  return done(context, args, request, store.deleteFound, ({ deleted, affected, effects }) =>
+    deletion(minimal, JSON.stringify({ deleted, affected }), effects),
+  );
 };
 
 /** Updates the record that has the unique values of a body, or creates it. */

@@ -223,11 +223,11 @@ export const literal = (value: SqlValue): string =>
 
 function concat(parts: readonly string[]): string {
   if (parts.length <= MAX_ARGUMENTS) return `concat(${parts.join(', ')})`;
-  const groups = Array.from({ length: Math.ceil(parts.length / MAX_ARGUMENTS) }, (_, index) =>
-    concat(parts.slice(index * MAX_ARGUMENTS, (index + 1) * MAX_ARGUMENTS)),
-  );
-  return concat(groups);
+  return concat(inGroups(parts, MAX_ARGUMENTS).map(concat));
 }
+
+export const inGroups = <T>(all: readonly T[], most: number): readonly (readonly T[])[] =>
+  Array.from({ length: Math.ceil(all.length / most) }, (_, at) => all.slice(at * most, (at + 1) * most));
 
 /** An object with these keys, each with SQL for its JSON. `openKeys`: SQL for an object whose keys follow. */
 export function jsonObject(entries: readonly (readonly [key: string, json: string])[], openKeys?: string): string {

@@ -15,7 +15,7 @@ import {
 } from '../../model/model.ts';
 import { generatedName } from '../../names.ts';
 import { columnType } from '../columns.ts';
-import { type Dialect, jsonOptional, literal, type LogStatement, type LogTrigger } from '../dialect.ts';
+import { type Dialect, inGroups, jsonOptional, literal, type LogStatement, type LogTrigger } from '../dialect.ts';
 import type { Statement, Writer } from '../driver.ts';
 import { sidesOf } from '../tables.ts';
 
@@ -84,10 +84,7 @@ const MAX_TERMS = 100;
 function chained(terms: readonly string[], operator: string, none: string): string {
   if (terms.length === 0) return none;
   if (terms.length <= MAX_TERMS) return terms.join(operator);
-  const groups = Array.from(
-    { length: Math.ceil(terms.length / MAX_TERMS) },
-    (_, at) => `(${terms.slice(at * MAX_TERMS, (at + 1) * MAX_TERMS).join(operator)})`,
-  );
+  const groups = inGroups(terms, MAX_TERMS).map((some) => `(${some.join(operator)})`);
   return chained(groups, operator, none);
 }
 

@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type Caller, CallerGone, NO_CLIENT } from '../../edge/caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { Problem } from '../../problem.ts';
+import { inGroups } from '../dialect.ts';
 import {
   type Awaitable,
   type BoundStatement,
@@ -45,16 +46,11 @@ const readerOn = (connection: PostgresConnection): Reader => readerThrough((...a
 export const autocommit = (connections: Connections, caller = NO_CLIENT): Reader =>
   readerThrough((...asked) => repeating((connection) => connection.query(...asked), connections, caller));
 
-export function readIn<T>(
+export const readIn = <T>(
   connections: Connections,
   work: (reader: Reader) => Awaitable<T>,
   caller: Caller,
-): Promise<T> {
-  const begin = connections.opening(READ_ONLY);
-  const attempt = (connection: PostgresConnection): Promise<T> =>
-    inTransaction(connection, begin, () => work(readerOn(connection)), end);
-  return repeating(attempt, connections, caller);
-}
+): Promise<T> => inTransaction(connections, READ_ONLY, (connection) => work(readerOn(connection)), end, caller);
 
 /** Rows are valid even if the COMMIT after reading fails. */
 const end = (connection: PostgresConnection): Promise<void> => connection.commit().catch(() => connection.discard());
@@ -66,11 +62,8 @@ export function writeIn<T>(
   caller: Caller = NO_CLIENT,
   revision: () => SqlValue | undefined = () => undefined,
 ): Promise<T> {
-  const opening = connections.opening(begin);
   const commit = (connection: PostgresConnection): Promise<void> => committed(connection, revision());
-  const attempt = (connection: PostgresConnection): Promise<T> =>
-    inTransaction(connection, opening, () => work(writerOf(connection)), commit);
-  return repeating(attempt, connections, caller);
+  return inTransaction(connections, begin, (connection) => work(writerOf(connection)), commit, caller);
 }
 
 const writerOf = (connection: PostgresConnection): Writer => ({
@@ -92,24 +85,29 @@ async function committed(connection: PostgresConnection, revision: SqlValue | un
   await connection.reportPosition();
 }
 
-async function inTransaction<T>(
-  connection: PostgresConnection,
+function inTransaction<T>(
+  connections: Connections,
   begin: string,
-  work: () => Awaitable<T>,
+  work: (connection: PostgresConnection) => Awaitable<T>,
   finish: (connection: PostgresConnection) => Promise<void>,
+  caller: Caller,
 ): Promise<T> {
-  // BEGIN is sent with the first statement, which fails if BEGIN does.
-  const begun = connection.execute(begin);
-  begun.catch(() => undefined);
-  try {
-    const result = await work();
-    await begun;
-    await finish(connection);
-    return result;
-  } catch (error) {
-    await connection.rollback();
-    throw error;
-  }
+  const opening = connections.opening(begin);
+  const attempt = async (connection: PostgresConnection): Promise<T> => {
+    // BEGIN is sent with the first statement, which fails if BEGIN does.
+    const begun = connection.execute(opening);
+    begun.catch(() => undefined);
+    try {
+      const result = await work(connection);
+      await begun;
+      await finish(connection);
+      return result;
+    } catch (error) {
+      await connection.rollback();
+      throw error;
+    }
+  };
+  return repeating(attempt, connections, caller);
 }
 
 const isOutcomeUnknown = (error: unknown): boolean => error instanceof Problem && error.code === 'outcome-unknown';
@@ -164,8 +162,7 @@ export function createSingleWriter(connections: Connections): NonNullable<Driver
     const all = Map.groupBy(gathered, ({ statement }) => statement);
     gathered = [];
     for (const [statement, writes] of all)
-      for (let at = 0; at < writes.length; at += MAX_BATCHED_WRITES)
-        void sendBatch(statement, writes.slice(at, at + MAX_BATCHED_WRITES));
+      for (const some of inGroups(writes, MAX_BATCHED_WRITES)) void sendBatch(statement, some);
   }
 
   async function sendBatch(statement: Statement, writes: readonly SharedWrite[]): Promise<void> {

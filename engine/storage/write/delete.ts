@@ -3,6 +3,7 @@ import { MAX_IN_VALUES } from '../../field-types/field-type.ts';
 import type { Identifier } from '../../model/identifier.ts';
 import { wholeBody, wholeOf } from '../../model/model.ts';
 import { faultyRequest, type Problem } from '../../problem.ts';
+import { inGroups } from '../dialect.ts';
 import { Overtaken } from '../driver.ts';
 import type { DeletedRecords, DeleteFoundRequest, RecordDeletion, Written } from '../store.ts';
 import { allow } from './allowed.ts';
@@ -50,9 +51,8 @@ export async function deleteFound(
   if (locks && candidates.length > 0)
     await writer.column(of(type).locking('update').lock, [JSON.stringify(candidates)]);
   const identifiers: Identifier[] = [];
-  const batch = locks ? MAX_IN_VALUES : SQLITE_BATCH;
-  for (let at = 0; at < candidates.length; at += batch)
-    for (const one of await reads.among(writer, query, candidates.slice(at, at + batch))) identifiers.push(one);
+  for (const some of inGroups(candidates, locks ? MAX_IN_VALUES : SQLITE_BATCH))
+    identifiers.push(...(await reads.among(writer, query, some)));
   const deletion = { type, identifiers, pointer: '' };
   const allowed = await allow(session, [{ type, action: 'delete', records: identifiers, pointer: '' }]);
   const { plan, affected } = await planDeletion(session, allowed, deletion, writeRows, tooMany, most);
