@@ -286,6 +286,29 @@ describe('is refused', () => {
     });
   });
 
+  test('where it does not meet a check of today', async () => {
+    const free = 'type: Span\nhistory: true\nfields: { low: { type: integer }, high: { type: integer } }\n';
+    const own = await createProject({ 'span.yaml': free });
+    await own.serving(async (url) => {
+      for (const body of [
+        { low: 5, high: 1 },
+        { low: 1, high: 5 },
+      ])
+        await ask(url, 'POST /api/spans', body);
+      for (const id of [1, 2]) await ask(url, `DELETE /api/spans/${id}`);
+    });
+    const message = 'low goes first';
+    own.write({ 'span.yaml': `${free}checks: [{ must: { low: { lte: { field: high } } }, message: ${message} }]\n` });
+    await own.serving(async (url) => {
+      for (const query of ['', '?dryRun=true']) {
+        const { status, body } = await ask(url, `POST /api/spans/1/$restore${query}`);
+        expect([status, body]).toMatchObject([422, { message, errors: [{ pointer: '/low', code: 'check', message }] }]);
+      }
+      expect((await ask(url, 'POST /api/spans/2/$restore')).body).toEqual({ id: 2, low: 1, high: 5 });
+    });
+    await own.remove();
+  });
+
   test('where it would be below itself', async () => {
     const top = await done('POST /api/folders', {});
     const middle = await done('POST /api/folders', { parent: { id: top.id } });

@@ -15,6 +15,7 @@ import type { Statement } from '../driver.ts';
 import type { RecordRestoration } from '../store.ts';
 import { ALL_ALLOWED } from '../write/allowed.ts';
 import { planWrite, type RowChange, type WritePlan } from '../write/plan.ts';
+import { holdToChecks } from '../write/resolve.ts';
 import {
   make,
   nameOf,
@@ -91,10 +92,6 @@ export function restoreFault(fault: Fault): Fault {
   return cure === undefined ? fault : { ...fault, message: `${fault.message.split('; ', 1).join()}; ${cure}` };
 }
 
-/** The place of a record among others of its type. */
-const among = ({ rights }: WriteSession, type: RecordType, pointer: string): string =>
-  namesRecords(rights, type) ? pointer : UNSEEN;
-
 export async function planRestore(
   session: WriteSession,
   { type, identifier }: Pick<RecordRestoration, 'type' | 'identifier'>,
@@ -107,7 +104,9 @@ export async function planRestore(
   for (const place of restored.keys()) await restoreParts(restoring, place);
   for (const one of restored.values()) await fill(restoring, one);
   for (const one of restored.values()) await relink(restoring, one);
+  holdToChecks(session);
   throwRefused(session, 'invalid-reference');
+  throwRefused(session, 'invalid-body');
   const plan = await planWrite(session, ALL_ALLOWED, [node]);
   return { ...plan, rows: [...plan.rows, ...restoring.circular] };
 }
@@ -136,7 +135,7 @@ async function present(session: WriteSession, type: RecordType, identifier: Iden
   if (known) return known;
   const { load } = session.tables.of(type).locking(strength);
   const [row] = await session.writer.all(load, [JSON.stringify([identifier])]);
-  return row && remember(session, type, identifier, among(session, type, ''), row);
+  return row && remember(session, type, identifier, namesRecords(session.rights, type) ? '' : UNSEEN, row);
 }
 
 /** The identifier in the JSON of a link; null if its record is gone. */
@@ -156,6 +155,7 @@ function valueIn(session: WriteSession, { field, nullable, name }: Column, json:
 /** Gives the record its values, and its links to records that are there. */
 async function fill(restoring: Restoring, { node, old }: Restored): Promise<void> {
   const { session } = restoring;
+  node.isWritten = true;
   for (const column of node.table.columns) {
     const { name, field, reference, folds, nullable } = column;
     if (folds) continue;
@@ -188,7 +188,7 @@ async function relink(restoring: Restoring, restored: Restored): Promise<void> {
       const linked = await linkIn(restoring, other.type, membersOf(String(was)).get(other.column)?.text ?? 'null');
       if (linked === null) continue;
       const [left, right] = isLeft ? [identifier, linked] : [linked, identifier];
-      const pointer = among(session, other.type, node.pointer);
+      const pointer = namesRecords(session.rights, other.type) ? node.pointer : UNSEEN;
       const pair = { table, left, right, pointer, isStored: false, isWanted: true, holder: node };
       pairs.set(`${table.name} ${left} ${right}`, pair);
     }

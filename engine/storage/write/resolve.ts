@@ -570,8 +570,8 @@ function refuseLinked(session: WriteSession, subject: Pick<Node, 'type' | 'ident
   refuse(session, 'link-conflict', pointer, 'link-only', message);
 }
 
-/** Checks stored records only if a field of the check changes. */
-function holdToChecks(session: WriteSession): void {
+/** Refuses records that do not meet a check; stored ones only if a field of the check changes. */
+export function holdToChecks(session: WriteSession): void {
   for (const node of [...session.created, ...keptNodes(session)]) {
     if (!node.isWritten) continue;
     for (const check of node.type.checks) {
