@@ -36,12 +36,9 @@ function* fileFaults(file: RoleFile, checked: Checked): Findings {
   const { types } = checked.model;
   const unknownType = (name: string, path: YamlPath, at: 'key' | 'value'): Finding =>
     finding('unknown-type', path, `there is no type ${quoted(name)}${didYouMean(name, types.keys())}`, at);
-  for (const [index, name] of (file.unscoped ?? []).entries())
-    if (!types.has(name)) yield unknownType(name, ['unscoped', index], 'value');
-  const { history = [] } = file;
-  for (const [index, name] of (history === '*' ? [] : history).entries()) {
-    if (!types.has(name)) yield unknownType(name, ['history', index], 'value');
-  }
+  const { unscoped = [], history = [] } = file;
+  for (const [key, names] of Object.entries({ unscoped, history: history === '*' ? [] : history }))
+    for (const [index, name] of names.entries()) if (!types.has(name)) yield unknownType(name, [key, index], 'value');
   for (const section of SECTIONS)
     for (const [name, entry] of Object.entries(file[section] ?? {})) {
       const path = [section, name];
