@@ -41,15 +41,14 @@ export function createVisible(dialect: Dialect) {
     return { statement: statements(sql, () => ({ sql, reads })), values };
   };
   const plain = memoized(({ query, reads }: RecordStatement): Statement => ({ sql: query, reads }));
-  const boundTo = memoized((rights: Rights) => {
-    const { tables } = rights;
-    return memoized((statement: RecordStatement): Bound => {
-      if (tables === undefined) return { statement: plain(statement), values: [] };
-      return prepared(new Clause(rights, tables, dialect).before(statement));
-    });
-  });
+  const boundTo = memoized((rights: Rights) =>
+    memoized((statement: RecordStatement): Bound => {
+      if (rights.tables === undefined) return { statement: plain(statement), values: [] };
+      return prepared(new Clause(rights, dialect).before(statement));
+    }),
+  );
   const meeting = memoized((conditions: readonly Filter[], table: VisibleTable, rights: Rights): Bound =>
-    prepared(new Clause(rights, new Map(), dialect).meeting(table, conditions)),
+    prepared(new Clause(rights, dialect).meeting(table, conditions)),
   );
   return {
     /** Finds those of the given records that meet conditions of the role. Bound: JSON array of identifiers. */
@@ -84,15 +83,13 @@ const wholeName = (name: string): string => (name.endsWith(PARTS) ? name.slice(0
 
 class Clause {
   readonly #rights: Rights;
-  readonly #tables: ReadonlyMap<string, VisibleTable>;
   readonly #dialect: Dialect;
   /** The whole tables that conditions read, by the names without `$`. */
   readonly #data = new Set<string>();
   readonly #values: SqlValue[] = [];
 
-  constructor(rights: Rights, tables: ReadonlyMap<string, VisibleTable>, dialect: Dialect) {
+  constructor(rights: Rights, dialect: Dialect) {
     this.#rights = rights;
-    this.#tables = tables;
     this.#dialect = dialect;
   }
 
@@ -102,7 +99,7 @@ class Clause {
     const named = new Set([...query.matchAll(NAMES)].map(([, ticked, quoted]) => ticked ?? quoted ?? ''));
     const isRepeated = this.#dialect.plansSets && sets > MOST_PLANNED_SETS;
     const shown = [...named].flatMap((name) => {
-      const table = this.#tables.get(wholeName(name));
+      const table = this.#rights.tables?.get(wholeName(name));
       if (table === undefined) return [];
       this.#data.add(table.type.table);
       const all = `select * from ${quote(table.data.table)}`;
