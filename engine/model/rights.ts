@@ -116,10 +116,6 @@ export function has(entry: Entry | undefined, type: RecordType, name: string): b
 export const namesRecords = (rights: Rights, { name }: RecordType): boolean =>
   entryOf(rights, name, 'read')?.where?.length === 0;
 
-/** Whether whoever reads an owner reads all of its parts, which are of this type. */
-export const readsParts = (rights: Rights, type: RecordType): boolean =>
-  entryOf(rights, type.name, 'read')?.isPart === true || namesRecords(rights, type);
-
 /** Whether the client may read the log of the type's records: of those that it may read. */
 export const hasHistory = (rights: Rights, { name, history }: RecordType): boolean =>
   history && canRead(rights, name) && (rights.history === 'all' || rights.history.has(name));

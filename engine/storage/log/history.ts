@@ -3,7 +3,7 @@ import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
 import { memoized } from '../../memo.ts';
 import { type Identifier, identifierSql } from '../../model/identifier.ts';
 import { type RecordType, type Relation, wholeOf } from '../../model/model.ts';
-import { hasHistory, hasWholeHistory, readsParts, relationsFor, type Rights } from '../../model/rights.ts';
+import { entryOf, hasHistory, hasWholeHistory, namesRecords, relationsFor, type Rights } from '../../model/rights.ts';
 import type { LogQuery, View } from '../../query/list-query.ts';
 import { type Dialect, literal, type Statement } from '../dialect.ts';
 import type { BoundStatement, Driver, Reader } from '../driver.ts';
@@ -16,11 +16,11 @@ import { CONTEXT_TABLE, LOG_TABLE } from './recording.ts';
 const LOG_NUMBER: Statement = { sql: `select cast(log as text) from ${CONTEXT_TABLE}` };
 
 /** The parts of a record whose log is read with its own: they are visible if it is. */
-function partsFor(rights: Rights, type: RecordType): readonly Relation[] {
-  return [...relationsFor(rights, type).values()].filter(
-    ({ owned, link, target }) =>
-      owned && link.at === 'target' && readsParts(rights, target) && hasHistory(rights, target),
-  );
+export function partsFor(rights: Rights, type: RecordType): readonly Relation[] {
+  return [...relationsFor(rights, type).values()].filter(({ owned, link, target }) => {
+    const isVisible = entryOf(rights, target.name, 'read')?.isPart === true || namesRecords(rights, target);
+    return owned && link.at === 'target' && isVisible && hasHistory(rights, target);
+  });
 }
 
 const joinTablesOf = (rights: Rights, type: RecordType): readonly string[] =>

@@ -8,7 +8,7 @@ import { membersOf } from '../../json/raw.ts';
 import type { RawMembers } from '../../json/tokenizer.ts';
 import type { Identifier } from '../../model/identifier.ts';
 import { OPEN_COLUMN, type RecordType, type Reference } from '../../model/model.ts';
-import { canFollow, namesRecords, readsParts, seesMember } from '../../model/rights.ts';
+import { namesRecords, seesMember } from '../../model/rights.ts';
 import { type Fault, Problem } from '../../problem.ts';
 import { type Column, encode, hasDefault, stampFor } from '../columns.ts';
 import type { Statement } from '../driver.ts';
@@ -28,6 +28,7 @@ import {
 } from '../write/session.ts';
 import type { Strength } from '../write/tables.ts';
 import { identifierIn, isValueOf } from './entries.ts';
+import { partsFor } from './history.ts';
 import { LOG_TABLE } from './recording.ts';
 
 export const noDeletion = ({ type, identifier }: Pick<RecordRestoration, 'type' | 'identifier'>): Problem =>
@@ -122,7 +123,7 @@ async function restoreParts({ session, tx, restored }: Restoring, owner: string)
     const identifier = identifierIn(relation.target, String(record));
     const place = placeOf(relation.target, identifier);
     if (restored.has(place)) continue;
-    const isSeen = canFollow(session.rights, relation) && readsParts(session.rights, relation.target);
+    const isSeen = partsFor(session.rights, relation.source).includes(relation);
     const at = isSeen ? `${pointer}/${relation.name}/${escapeStep(String(identifier))}` : UNSEEN;
     const node = make(session, relation.target, identifier, at);
     restored.set(place, { node, identifier, old: membersOf(String(old)) });
