@@ -8,7 +8,7 @@ import { escapeStep, isObject } from '../../json/json.ts';
 import type { Filter } from '../../model/filters.ts';
 import type { Identifier } from '../../model/identifier.ts';
 import { documentOf, identifierIn, type OwnerLink, owningReferences, type RecordType } from '../../model/model.ts';
-import { type Action, entryOf, has, shows, takes } from '../../model/rights.ts';
+import { type Action, entryOf, has, isKnown, shows, takes } from '../../model/rights.ts';
 import { type Fault, faultyRequest } from '../../problem.ts';
 import { encode } from '../columns.ts';
 import {
@@ -80,6 +80,10 @@ export function isSent(
 /** Whether the role sees the value, so that it may be compared with what is stored. */
 export const isSeenIn = ({ rights }: WriteSession, { type, stored }: Node, name: string): boolean =>
   rights.checked === undefined || !stored || shows(rights, type, name);
+
+/** Whether the role knows the fields, so that a fault may name them. */
+export const knowsAll = ({ rights }: WriteSession, { type }: Node, { fields }: RecordType['checks'][number]): boolean =>
+  fields.every(({ name }) => isKnown(rights, type, name));
 
 function forbid({ forbidden }: WriteSession, pointer: string, message: string, at = ''): void {
   forbidden.push({ fault: { pointer, code: 'forbidden', message }, at });

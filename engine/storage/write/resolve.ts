@@ -25,7 +25,7 @@ import { shortened } from '../../names.ts';
 import { type Fault, faultyRequest, Problem } from '../../problem.ts';
 import { meets } from '../../query/operators.ts';
 import { columnType, encode, encodedDefault, stampFor } from '../columns.ts';
-import { giveValues, isSeenIn, isSent, notUpsertable, setValue } from './allowed.ts';
+import { giveValues, isSeenIn, isSent, knowsAll, notUpsertable, setValue } from './allowed.ts';
 import {
   assign,
   type Claim,
@@ -577,8 +577,10 @@ export function holdToChecks(session: WriteSession): void {
     for (const check of node.type.checks) {
       const concerns = !node.stored || check.fields.some((field) => isChanged(session, node, field));
       if (!concerns || check.fields.some((field) => isUnusable(node, field))) continue;
-      if (!meets(check, (field) => decoded(session, field, finalValue(node, field.column))))
-        refuse(session, 'invalid-body', pointerOf(node, check), 'check', check.message);
+      if (meets(check, (field) => decoded(session, field, finalValue(node, field.column)))) continue;
+      const isTold = knowsAll(session, node, check);
+      const message = isTold ? check.message : 'The record does not meet a check of what you may not read';
+      refuse(session, 'invalid-body', isTold ? pointerOf(node, check) : node.pointer, 'check', message);
     }
   }
 }

@@ -1,0 +1,59 @@
+/** Checks of fields that a role does not know hold for it, and their faults name none of these. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { JsonObject } from '../../engine/json/json.ts';
+import { createDatabase } from '../support/databases.ts';
+import { as, type Service, startService } from './service.ts';
+
+const TYPE = `type: Offer
+history: true
+fields: { low: { type: integer }, high: { type: integer }, note: { type: string } }
+checks: [{ must: { high: { gte: { field: low } } } }]
+`;
+const ROLES: Readonly<Record<string, string>> = {
+  all: `read: { Offer: true }\nwrite: { Offer: true }`,
+  seller: `read: { Offer: { except: [high] } }\nwrite: { Offer: { except: [high] } }\nhistory: '*'`,
+  setter: `read: { Offer: { except: [high] } }\nwrite: { Offer: true }`,
+};
+
+let service: Service;
+const [schema, access] = ['schema-', 'access-'].map((name) => mkdtempSync(join(tmpdir(), name))) as [string, string];
+
+beforeAll(async () => {
+  writeFileSync(join(schema, 'offer.yaml'), TYPE);
+  for (const [name, text] of Object.entries(ROLES))
+    writeFileSync(join(access, `${name}.yaml`), `role: ${name}\n${text}`);
+  service = await startService(schema, await createDatabase(), access);
+  await service.engine.records('Offer').create({ low: 1, high: 5 });
+});
+
+afterAll(async () => {
+  await service.close();
+  await service.database.remove();
+  for (const directory of [schema, access]) rmSync(directory, { recursive: true });
+});
+
+async function send(role: string, title: string, body?: JsonObject) {
+  const headers = body ? { 'content-type': 'application/json' } : {};
+  const identity = as({ name: 'x', role, claims: {} });
+  const { status, text } = await service.send(title, { ...identity, ...headers }, body && JSON.stringify(body));
+  return { status, body: JSON.parse(text) as JsonObject };
+}
+
+const told = '"high" must be at least "low"';
+const unseen = 'The record does not meet a check of what you may not read';
+
+test.each([
+  ['all', 'PATCH /api/offers/1', '/high', told],
+  ['setter', 'PATCH /api/offers/1', '/high', told],
+  ['seller', 'PATCH /api/offers/1', '', unseen],
+  ['seller', 'PATCH /api/offers/1?dryRun=true', '', unseen],
+])('%s: %s is refused at "%s"', async (role, title, pointer, message) => {
+  const { status, body } = await send(role, title, { low: 9 });
+  expect([status, body]).toMatchObject([422, { message, errors: [{ pointer, code: 'check', message }] }]);
+});
+
+test('what meets the check is written', async () => {
+  expect((await send('seller', 'PATCH /api/offers/1', { low: 5 })).body).toEqual({ id: 1, low: 5, note: null });
+});
