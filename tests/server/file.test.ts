@@ -1,5 +1,5 @@
 /** The file of an SQLite database is removed, moved, replaced or served twice: no request is answered from what is lost. */
-import { copyFileSync, linkSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { copyFileSync, linkSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, truncateSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -34,6 +34,10 @@ const losses: Readonly<Record<string, (file: string) => void>> = {
   },
   'loses its log': (file) => rmSync(`${file}-wal`),
   'loses its index of the log': (file) => rmSync(`${file}-shm`),
+  'is emptied': (file) => truncateSync(file),
+  'is cut off': (file) => truncateSync(file, 512),
+  'has its log emptied': (file) => truncateSync(`${file}-wal`),
+  'has its log cut off': (file) => truncateSync(`${file}-wal`, 40_960),
   'goes with its folder': (file) => renameSync(dirname(file), `${dirname(file)}-away`),
 };
 

@@ -38,7 +38,7 @@ onSqlite('a service whose database file is moved away, removed or replaced is no
     const { status, text } = await exchange(server.url, 'GET /health/ready');
     return [status, text];
   };
-  const gone = [503, 'The file of the database was moved, removed or replaced\n'];
+  const gone = [503, 'The file of the database was moved, removed, replaced or cut off\n'];
   // No time passes: a probe does not rely on what was seen a moment ago.
   jest.spyOn(performance, 'now').mockReturnValue(performance.now());
   expect(await ready()).toEqual([200, READY]);

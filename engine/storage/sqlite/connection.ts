@@ -144,21 +144,51 @@ export function rollBack({ database, command }: SqliteConnection): void {
   }
 }
 
-const inodeOf = (file: string): number | undefined => statSync(file, { throwIfNoEntry: false })?.ino;
-
-/** A check costs a tenth of reading a record: reads share one for so long. */
+/** A check costs more than reading a record: reads share one for so long. */
 const PLACE_CHECK_MS = 5;
 
+const PAGES: Statement = { sql: 'pragma page_count' };
+/** Copies nothing into the file, and returns how many pages the log has. */
+const LOG_PAGES: Statement = { sql: 'pragma wal_checkpoint(noop)' };
+const LOG_HEAD_BYTES = 32;
+const LOG_PAGE_HEAD_BYTES = 24;
+
 /**
- * Throws unless the file and its log are where they were opened. A removed, moved or replaced file would still accept
- * writes, but no other process, and no later one, would see them.
+ * Throws unless the file and its log are where they were opened, as long as SQLite has made them. A file that was removed,
+ * moved, replaced or cut off would still accept writes, but no other process, and no later one, would see them.
  */
-export function watchPlace(file: string): () => void {
+export function watchPlace(file: string, { database, get, value }: SqliteConnection): () => void {
   const real = realpathSync(file);
-  const inodes = (): string => [file, `${real}-wal`, `${real}-shm`].map(inodeOf).join();
+  const look = () => [file, `${real}-wal`, `${real}-shm`].map((one) => statSync(one, { throwIfNoEntry: false }));
+  const inodes = (): string =>
+    look()
+      .map((found) => found?.ino)
+      .join();
   const atStart = inodes();
+  const pageBytes = Number(value({ sql: 'pragma page_size' }, []));
+  let before: { readonly version: unknown; readonly size: number } | undefined;
+  let isCut = false;
+
+  function isCutOff(): boolean {
+    // In a transaction, the statements tell of its beginning.
+    if (database.inTransaction) return false;
+    const version = value(VERSION, []);
+    const bytes = Number(value(PAGES, [])) * pageBytes;
+    const [, pages = 0] = get(LOG_PAGES, []) as readonly number[];
+    const [data, log] = look();
+    if (!data || !log) return false;
+    if (pages > 0 && log.size < LOG_HEAD_BYTES + pages * (LOG_PAGE_HEAD_BYTES + pageBytes)) return true;
+    // Without a commit, the file only grows, or shrinks to its pages, when the log is copied.
+    if (before && version === before.version && data.size < Math.min(before.size, bytes)) return true;
+    before = { version, size: data.size };
+    return false;
+  }
+
   return () => {
     if (inodes() !== atStart) throw unavailable('moved');
+    // Another process may write during the first look.
+    isCut ||= isCutOff() && isCutOff();
+    if (isCut) throw unavailable('moved');
   };
 }
 

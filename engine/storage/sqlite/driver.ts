@@ -40,7 +40,7 @@ export function openSqlite(
   const writer = openForWriting(file);
   const lock = serves ? lockService(file) : undefined;
   const readings = openForReading(file, writer);
-  const checkPlace = watchPlace(file);
+  const checkPlace = watchPlace(file, readings);
   const reader = createTurnReader(readings, checkPlace);
   const readers = createReaders(file, statementTimeout);
   const lightLists = new Set<Snapshot>();

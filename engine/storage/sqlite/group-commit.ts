@@ -148,7 +148,6 @@ export function createGroupCommit(
       if (isSliceOver()) await pause();
       requirePlace();
       if (database.inTransaction) commit();
-      refresh();
     } catch (error) {
       rollBack(connection);
       // A deferred foreign key of others is checked at the end, and does not say whose it is.
@@ -170,6 +169,7 @@ export function createGroupCommit(
 
   function commit(): void {
     command(COMMIT);
+    refresh();
     try {
       checkPlace();
     } catch (error) {
