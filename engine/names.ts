@@ -67,12 +67,9 @@ export const shortened = (text: string, most = MAX_ECHO): string =>
 /** Comparing or normalizing longer names would take too long. */
 const LONGEST_MEANT = 200;
 
-/** Joined by underscores or capitals. */
-const ID = /[-_]ids?$|(?<=\p{Ll}|\p{N})I[Dd]s?$/u;
-
 /** Singular and plural of a name, without and with `id`, in lower case. */
 function formsOf(name: string): readonly string[] {
-  const bare = name.replace(ID, '').toLowerCase();
+  const bare = name.replace(/[-_]ids?$|(?<=\p{Ll}|\p{N})I[Dd]s?$/u, '').toLowerCase();
   const one = singularize(bare);
   return [bare, one, pluralize(bare), `${bare}_id`, `${bare}id`, `${one}_id`, `${one}id`];
 }

@@ -226,8 +226,6 @@ function or<T, W>(word: string, meaning: W, value: SettingValue<T>): SettingValu
   return { ...value, expected: `${word}, or ${expected}`, parse: (text) => (text === word ? meaning : parse(text)) };
 }
 
-const itemsOf = (text: string): readonly string[] => text.split(',').map((item) => item.trim());
-
 function listOf(
   fits: (item: string) => boolean,
   expected: string,
@@ -236,7 +234,7 @@ function listOf(
   return {
     expected: `${expected}, separated by commas`,
     parse: (text) => {
-      const items = itemsOf(text);
+      const items = text.split(',').map((item) => item.trim());
       return items.every(fits) ? items : undefined;
     },
     meant: (text) => {

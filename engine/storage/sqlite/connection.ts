@@ -185,10 +185,8 @@ export function watchPlace(file: string, { database, get, value }: SqliteConnect
   }
 
   return () => {
-    if (inodes() !== atStart) throw unavailable('moved');
     // Another process may write during the first look.
-    isCut ||= isCutOff() && isCutOff();
-    if (isCut) throw unavailable('moved');
+    if (inodes() !== atStart || (isCut ||= isCutOff() && isCutOff())) throw unavailable('moved');
   };
 }
 
