@@ -56,7 +56,7 @@ export const checkNames: SchemaCheck = function* ({ types }) {
       ...[...type.relations.keys()].map((name) => claim(name, 'relation', ['relations', name], 'key')),
     ]);
     if (operations?.size === 0) continue;
-    const names = new Set([...type.fields.keys(), ...type.relations.keys()]);
+    const names = new Set([ID, ...type.fields.keys(), ...type.relations.keys()]);
     for (const section of SECTIONS)
       for (const name of type[section].keys())
         if (isDialectWord(name, names)) {
