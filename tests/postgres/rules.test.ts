@@ -73,6 +73,20 @@ onServer('the guide for rules in the database', () => {
     expect((await ask(instance.url, `GET /api/bills/${id}?include=`)).body).toMatchObject({ total: '20.0' });
   });
 
+  test('a line of a bill that was sent keeps its text', async () => {
+    const lines = [{ text: 'x', amount: '1.00' }];
+    const { body } = await ask(instance.url, 'POST /api/bills', { lines });
+    const bill = body as { readonly id: number; readonly lines: readonly { readonly id: number }[] };
+    expect((await ask(instance.url, `PATCH /api/bills/${bill.id}`, { state: 'sent' })).status).toBe(200);
+    const changed = { lines: [{ id: bill.lines[0]?.id, text: 'y' }] };
+    expect((await ask(instance.url, `PATCH /api/bills/${bill.id}`, changed)).status).toBe(422);
+  });
+
+  test('kennels may have any number', async () => {
+    const stay = { kennel: 3_000_000_000, arrival: '2030-06-01', departure: '2030-06-09' };
+    expect((await ask(instance.url, 'POST /api/stays', stay)).status).toBe(201);
+  });
+
   test('one of two stays that are booked at once is refused', async () => {
     const stay = { kennel: 7, arrival: '2030-06-01', departure: '2030-06-09' };
     const answers = await Promise.all([1, 2, 3].map(() => ask(instance.url, 'POST /api/stays', stay)));
