@@ -42,23 +42,21 @@ onSqlite('a search begins while whole lists wait', async () => {
   }
 });
 
-onSqlite('whole lists are read in turns of long work, and a record is read between them', async () => {
+test('whole lists are read in turns of long work, and a record is read between them', async () => {
   await using server = await startTestServer({ schemaDirectory: 'tests/fixtures/sets' });
-  expect((await ask(server.url, 'POST /api/categories', { name: 'all' })).status).toBe(201);
-  const database = new Database(fileOf(server.database));
-  database.exec(`insert into categories (name) select value from json_each('[${'0,'.repeat(600)}0]')`);
-  database.close();
+  const many = Array.from({ length: 600 }, () => ({ name: 'all' }));
+  expect((await ask(server.url, 'POST /api/categories', many)).status).toBe(201);
   const waiting: (() => void)[] = [];
   jest.spyOn(server.budget.work, 'turn').mockImplementation(() => new Promise((resolve) => void waiting.push(resolve)));
   let turns = 0;
   const list = ask(server.url, 'GET /api/categories');
   while ((await Promise.race([list, nextTurn()])) === undefined) {
-    expect((await ask(server.url, 'GET /api/categories/1')).status).toBe(200);
+    expect((await ask(server.url, 'GET /api/categories?_cnd[limit]=0,1')).status).toBe(200);
     for (const resume of waiting.splice(0)) {
       resume();
       turns += 1;
     }
   }
-  expect((await list).body).toHaveLength(602);
-  expect(turns).toBe(3);
+  expect((await list).body).toHaveLength(600);
+  expect(turns).toBeGreaterThan(2);
 });

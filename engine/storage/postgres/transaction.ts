@@ -265,6 +265,7 @@ async function* texts(
     const held = COPIES_OF_TEXT * (isLast ? length : Math.max(length, FETCH_CHARS));
     if (held > charged) caller.take(held - charged);
     charged = Math.max(charged, held);
+    await caller.turn();
     if (some.length > 0) yield some;
     if (isLast) return;
     wanted = Math.max(1, Math.min(MAX_FETCH_ROWS, Math.floor((FETCH_CHARS * some.length) / length)));
