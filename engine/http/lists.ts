@@ -105,18 +105,19 @@ export const summaryServer: Server = (service) => {
     const { count, applied } = countPreference(request.headers.prefer, type.count);
     const { groups, total, hasNext } = await store.summary(query, count, caller);
     const { limit, offset } = query;
-    let links: string | undefined;
-    if (limit !== undefined) {
-      // Links use offsets: any write can move a group.
-      links = linksTo(`${target.base}${path}${PATHS.summary}`, {
-        first: searchOfPage(query),
-        next: hasNext && limit > 0 ? searchOfPage(query, offset + limit) : undefined,
-        prev: offset > 0 ? searchOfPage(query, Math.max(0, offset - limit)) : undefined,
-      });
-    }
+    // Links use offsets: any write can move a group.
+    const pages =
+      limit === undefined
+        ? {}
+        : {
+            first: searchOfPage(query),
+            next: hasNext && limit > 0 ? searchOfPage(query, offset + limit) : undefined,
+            prev: offset > 0 ? searchOfPage(query, Math.max(0, offset - limit)) : undefined,
+          };
+    const links = linksTo(`${target.base}${path}${PATHS.summary}`, pages);
     const body = whole(groups, mediaType === CSV_TYPE ? groupRows(query) : plainRows(mediaType));
-    const headers = { ...(links === undefined ? {} : { Link: links }), ...(count === 'estimated' ? {} : applied) };
-    return rowsAnswer(service, exchange, body, total, headers, `${total ?? ''}\n${links ?? ''}`);
+    const headers = { ...linking(links), ...(count === 'estimated' ? {} : applied) };
+    return rowsAnswer(service, exchange, body, total, headers, `${total ?? ''}\n${links}`);
   };
 };
 
@@ -129,15 +130,10 @@ export const logServer =
     const query = service.queries.log(target.query);
     const { entries, next } = await read(service, query, identifier, caller);
     const links = linksTo(fullPath(target), { next: next && `limit=${query.limit}&after=${next}` });
-    return rowsAnswer(
-      service,
-      exchange,
-      whole(entries, plainRows(mediaType)),
-      undefined,
-      links === '' ? {} : { Link: links },
-      links,
-    );
+    return rowsAnswer(service, exchange, whole(entries, plainRows(mediaType)), undefined, linking(links), links);
   };
+
+const linking = (links: string): HeaderMap => (links === '' ? {} : { Link: links });
 
 /** The tag covers `tagged` besides the body. Chunked responses have no tag. */
 function rowsAnswer(

@@ -22,6 +22,7 @@ import {
   referenceIndexName,
   type RecordType,
   type Relation,
+  relationsIn,
   uniqueIndexes,
   type UniqueMembers,
 } from '../model/model.ts';
@@ -123,12 +124,11 @@ function nodesIn(file: DescriptorFile, root: RecordType, records: readonly BodyR
     const key = identifierIn(body, type) ?? (unnamed -= 1);
     const node: SeedNode = { file, type, key, isNew, body, pointer, links: new Map() };
     nodes.push(node);
-    for (const [name, value] of Object.entries(body)) {
-      const relation = type.relations.get(name);
-      if (!relation) continue;
-      const { target, owned, toMany, inverse } = relation;
+    for (const relation of relationsIn(type, body)) {
+      const { name, target, owned, toMany, inverse } = relation;
+      const value = body[name] ?? null;
       if (value === null) node.links.set(relation, null);
-      for (const [index, item] of (toMany ? (value as readonly JsonValue[]) : [value ?? null]).entries()) {
+      for (const [index, item] of [value].flat().entries()) {
         if (!isObject(item)) continue;
         const at = `${pointer}/${escapeStep(name)}`;
         // Only the database knows whether a stored record has an owned child.
