@@ -197,10 +197,9 @@ function refusalOf(
 /** Reads the raw query: the media type is negotiated before the query is parsed. */
 const isDryRun = (query: string): boolean => new URLSearchParams(query).get(DRY_RUN) === 'true';
 
-function refuseMethod(method: string, { allow, withheld, unsuited }: Route): never {
-  const cause = withheld.get(method);
-  if (cause !== undefined) throw new Problem('forbidden', `You may not ${method} here${cause}; allowed are ${allow}`);
-  const reason = unsuited.get(method);
-  const message = `${method} is not offered here; ${allow} are${reason === undefined ? '' : `: ${reason}`}`;
+function refuseMethod(method: string, { allow, refused }: Route): never {
+  const { isForbidden, why } = refused.get(method) ?? { isForbidden: false, why: '' };
+  if (isForbidden) throw new Problem('forbidden', `You may not ${method} here${why}; allowed are ${allow}`);
+  const message = `${method} is not offered here; ${allow} are${why}`;
   throw new Problem('method-not-allowed', message, { headers: { Allow: allow } });
 }

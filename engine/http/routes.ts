@@ -110,10 +110,8 @@ export interface Offer {
 
 export interface Route {
   readonly offers: ReadonlyMap<string, Offer>;
-  /** Methods that the client's token forbids, and the end of the message that says so. */
-  readonly withheld: ReadonlyMap<string, string>;
-  /** The reasons why the type cannot offer a method, by method. */
-  readonly unsuited: ReadonlyMap<string, string>;
+  /** Methods that the client's token forbids, or that the type cannot offer, and the end of the message that says so. */
+  readonly refused: ReadonlyMap<string, { readonly isForbidden: boolean; readonly why: string }>;
   readonly allow: string;
   readonly options: Answer;
 }
@@ -160,8 +158,8 @@ export function createRoutes(
       if (type === undefined || !isServed(type)) return known;
       const service = serviceOf(type);
       const all = operationPaths.map(([name, rest]) => [rest, routeOf(service, bindings, name)] as const);
-      const isThere = ([rest, { offers, withheld }]: (typeof all)[number]): boolean =>
-        !rest.includes('$') || offers.size + withheld.size > 0;
+      const isThere = ([rest, { offers, refused }]: (typeof all)[number]): boolean =>
+        !rest.includes('$') || offers.size + refused.size > 0;
       const routes = { type, rest: new Map(all.filter(isThere)) };
       made.set(path, routes);
       return routes;
@@ -174,15 +172,14 @@ export function createRoutes(
 function routeOf(service: Service, bindings: readonly Binding[], path: OperationPath): Route {
   const { type, rights } = service;
   const offers = new Map<string, Offer>();
-  const withheld = new Map<string, string>();
-  const unsuited = new Map<string, string>();
+  const refused = new Map<string, { readonly isForbidden: boolean; readonly why: string }>();
   let acceptPatch: HeaderMap = {};
   for (const [entry, server] of bindings) {
     const { method, right, body, mediaTypes = [table.JSON_TYPE] } = entry;
     if (entry.path !== path || !table.isGranted(entry, type)) continue;
     const reason = entry.unsuited?.(type, rights);
     if (reason !== undefined) {
-      unsuited.set(method, reason);
+      refused.set(method, { isForbidden: false, why: `: ${reason}` });
       continue;
     }
     const methods = method === 'GET' ? ['GET', 'HEAD'] : [method];
@@ -192,11 +189,11 @@ function routeOf(service: Service, bindings: readonly Binding[], path: Operation
       const offer: Offer = { serve: server(service, entry), label, mediaTypes };
       for (const one of methods) offers.set(one, offer);
       if (method === 'PATCH' && body) acceptPatch = { 'Accept-Patch': body.mediaTypes.join(', ') };
-    } else for (const one of methods) withheld.set(one, refusal);
+    } else for (const one of methods) refused.set(one, { isForbidden: true, why: refusal });
   }
   const allow = [...offers.keys(), 'OPTIONS'].join(', ');
   const options: Answer = { status: 204, headers: { Allow: allow, ...acceptPatch }, body: undefined };
-  return { offers, withheld, unsuited, allow, options };
+  return { offers, refused, allow, options };
 }
 
 /** `about`: the client's name, its role and its operations by type. */
@@ -217,8 +214,7 @@ function routeTo(offer: Offer): Route {
       ['GET', offer],
       ['HEAD', offer],
     ]),
-    withheld: new Map(),
-    unsuited: new Map(),
+    refused: new Map(),
     allow,
     options: { status: 204, headers: { Allow: allow }, body: undefined },
   };
