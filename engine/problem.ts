@@ -110,6 +110,15 @@ export async function reworded<T>(work: () => T | Promise<T>, word: (fault: Faul
   }
 }
 
+/** What the work returns; undefined if it fails. */
+export function attempted<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch {
+    return undefined;
+  }
+}
+
 /** The error of work that fails; undefined if it does not. */
 export const failureOf = (work: Promise<unknown>): Promise<unknown> =>
   work.then(

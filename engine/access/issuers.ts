@@ -9,7 +9,7 @@ import { diagnosed, type Finding, finding, quoted } from '../descriptor/report.t
 import { isObject } from '../json/json.ts';
 import type { Log } from '../log.ts';
 import { didYouMean } from '../names.ts';
-import { type Problem, reasonOf } from '../problem.ts';
+import { attempted, type Problem, reasonOf } from '../problem.ts';
 import { type Identity, invalidToken, type Issuers } from './access.ts';
 import { claimAt } from './conditions.ts';
 import grammar from './issuers.schema.json';
@@ -98,13 +98,7 @@ export async function openIssuers(
   };
 }
 
-function issuerIn(token: string, { decodeJwt }: Jose): string | undefined {
-  try {
-    return decodeJwt(token).iss;
-  } catch {
-    return undefined;
-  }
-}
+const issuerIn = (token: string, { decodeJwt }: Jose): string | undefined => attempted(() => decodeJwt(token).iss);
 
 function openIssuer(descriptor: IssuerDescriptor, directory: string, log: Log, library: Jose): Issuers {
   const { issuer, audience, jwks, name, role, algorithms = USUAL } = descriptor;

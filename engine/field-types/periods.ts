@@ -1,4 +1,6 @@
 /** Periods of time as text that sorts: `2026-11-28`, `2026-W48` (ISO 8601), `2026-11`, `2026-Q4`, `2026`. */
+import { attempted } from '../problem.ts';
+
 type Sql = (column: string) => string;
 
 export const PERIODS = ['day', 'week', 'month', 'quarter', 'year'] as const;
@@ -39,11 +41,7 @@ const periods = (sql: (name: PeriodName, column: string, zone?: string) => strin
 /** The name of a time zone as the tz database writes it; undefined for what is none. */
 export function timeZone(text: string): string | undefined {
   if (!/^[A-Za-z][\w+/-]*$/.test(text)) return undefined;
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone;
-  } catch {
-    return undefined;
-  }
+  return attempted(() => new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone);
 }
 
 /** Offsets change at most every quarter of an hour; finding one takes longer than all else. */

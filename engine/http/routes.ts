@@ -9,7 +9,7 @@ import * as bodies from '../operations/body.ts';
 import * as table from '../operations/table.ts';
 import { type OperationEntry, type OperationName, type OperationPath, operationPaths } from '../operations/table.ts';
 import * as writes from '../operations/write.ts';
-import { Problem, reworded, shortenedPath } from '../problem.ts';
+import { attempted, Problem, reworded, shortenedPath } from '../problem.ts';
 import { type Answer, readAnswer, writeAnswer } from './answer.ts';
 import type { Exchange, ServeOperation, Server, Service } from './exchange.ts';
 import { readCsv, readNdjson, textOfLines } from './lines.ts';
@@ -258,14 +258,8 @@ export function findRoute(all: RoutesByRoot, target: Target): Found {
 export const unescaped = (text: string): string => decoded(text) ?? text;
 
 /** undefined for malformed percent-encoding and invalid UTF-8. */
-function decoded(text: string): string | undefined {
-  if (!text.includes('%')) return text;
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
-}
+const decoded = (text: string): string | undefined =>
+  text.includes('%') ? attempted(() => decodeURIComponent(text)) : text;
 
 function unknownPath(target: Target, routes: Routes): Problem {
   const { root } = routes;

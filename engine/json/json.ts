@@ -1,5 +1,5 @@
 /** JSON values, and pointers to them. */
-import { faultyRequest, type Problem } from '../problem.ts';
+import { attempted, faultyRequest, type Problem } from '../problem.ts';
 
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
 export interface JsonObject {
@@ -36,13 +36,7 @@ export const unescapedSteps = (text: string): readonly string[] => text.split('/
 export const unescapedStep = (step: string): string =>
   step.includes('~') ? step.replaceAll('~1', '/').replaceAll('~0', '~') : step;
 
-export function parsedJson(text: string): JsonValue | undefined {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch {
-    return undefined;
-  }
-}
+export const parsedJson = (text: string): JsonValue | undefined => attempted(() => JSON.parse(text) as JsonValue);
 
 export const invalidJson = (message: string, at = ''): Problem =>
   faultyRequest('invalid-json', [{ pointer: at, code: 'invalid-json', message }]);

@@ -1,5 +1,6 @@
 /** Raw JSON: members of stored objects, merge patch, and equality. */
 import { isDeepStrictEqual } from 'node:util';
+import { attempted } from '../problem.ts';
 import { canonicalNumber } from './json.ts';
 import { type JsonText, type RawMember, type RawMembers, readJson, type ReadingOptions } from './tokenizer.ts';
 
@@ -10,13 +11,8 @@ const STORED: ReadingOptions = {
   kept: { of: () => 'text' },
 };
 
-function readStored(text: string, options: ReadingOptions): JsonText | undefined {
-  try {
-    return readJson(text, options);
-  } catch {
-    return undefined;
-  }
-}
+const readStored = (text: string, options: ReadingOptions): JsonText | undefined =>
+  attempted(() => readJson(text, options));
 
 export function membersOf(text: string): RawMembers {
   const [members = new Map()] = readStored(text, STORED)?.raw.values() ?? [];

@@ -1,7 +1,7 @@
 /** Decodes a query string into keys, split at brackets, and values. Does not check names. */
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { shortened } from '../names.ts';
-import { type Fault, MAX_ERRORS } from '../problem.ts';
+import { attempted, type Fault, MAX_ERRORS } from '../problem.ts';
 
 export interface Parameter {
   readonly key: string;
@@ -49,12 +49,8 @@ function decode(text: string): string | undefined {
   const encoded = text
     .replaceAll('+', ' ')
     .replace(/[\u0080-\u00ff]/g, (byte) => `%${byte.charCodeAt(0).toString(16)}`);
-  try {
-    const decoded = decodeURIComponent(encoded);
-    return decoded.includes('\0') || !decoded.isWellFormed() ? undefined : decoded;
-  } catch {
-    return undefined;
-  }
+  const decoded = attempted(() => decodeURIComponent(encoded));
+  return decoded?.includes('\0') || !decoded?.isWellFormed() ? undefined : decoded;
 }
 
 const undecodable = (parameter: string, piece: string): Fault => ({
@@ -84,12 +80,9 @@ export const packed = (search: string): string =>
 export function unpacked(search: string): string {
   const [start, text] = PACKED.exec(search) ?? [];
   if (start === undefined || text === undefined) return search;
-  try {
-    const bytes = inflateRawSync(Buffer.from(text, 'base64url'), { maxOutputLength: MAX_UNPACKED_LENGTH });
-    return bytes.toString() + search.slice(start.length);
-  } catch {
-    return search;
-  }
+  const options = { maxOutputLength: MAX_UNPACKED_LENGTH };
+  const bytes = attempted(() => inflateRawSync(Buffer.from(text, 'base64url'), options));
+  return bytes === undefined ? search : bytes.toString() + search.slice(start.length);
 }
 
 /** Returns undefined, so that callers can return its result. `suggest`: ends the message. */

@@ -9,7 +9,7 @@ import { type Engine, type EngineSettings, startEngine } from '../engine.ts';
 import { codeOf } from '../files.ts';
 import { workerNumber } from '../process.ts';
 import { AUTO_RATE, type Settings } from '../settings/settings.ts';
-import { StartError } from '../problem.ts';
+import { attempted, StartError } from '../problem.ts';
 import { studioBuild } from '../pages/files.ts';
 import { createApp } from './app.ts';
 import { Connections, refuseAmbiguous } from './connections.ts';
@@ -138,12 +138,9 @@ const mostConnections = ({ memoryLimit }: Settings): number =>
   Math.floor(Math.min(memoryLimit / CONNECTION_BYTES, openFiles() * 0.75));
 
 function openFiles(): number {
-  try {
-    const [, soft] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? [];
-    return soft === undefined ? Infinity : Number(soft);
-  } catch {
-    return Infinity;
-  }
+  const limits = attempted(() => readFileSync('/proc/self/limits', 'utf8')) ?? '';
+  const [, soft = Infinity] = /^Max open files +(\d+)/m.exec(limits) ?? [];
+  return Number(soft);
 }
 
 function whyNot(error: unknown, { host, port }: Settings): string {

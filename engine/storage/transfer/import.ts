@@ -1,6 +1,6 @@
 /** Imports an export into an empty database: checks each line like a create, and inserts all or none. */
 import type { SqlValue } from '../../field-types/field-type.ts';
-import { escapeStep } from '../../json/json.ts';
+import { escapeStep, parsedJson } from '../../json/json.ts';
 import { memoized } from '../../memo.ts';
 import {
   type Field,
@@ -154,13 +154,7 @@ export function headOf(text: LineText, number: number): Head {
   throw new StartError(`Line ${number} is not the first line of an export of this engine. Nothing was changed.`);
 }
 
-function parsed(text: LineText): unknown {
-  try {
-    return typeof text === 'string' ? JSON.parse(text) : undefined;
-  } catch {
-    return undefined;
-  }
-}
+const parsed = (text: LineText): unknown => (typeof text === 'string' ? parsedJson(text) : undefined);
 
 /** Limits of a statement: rows, and characters in their strings. */
 const MAX_BATCH_ROWS = 1000;
