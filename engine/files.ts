@@ -89,6 +89,8 @@ function canonicalPath(file: string): string {
 export const codeOf = (error: unknown): string =>
   typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
 
+export const isOfSystem = (error: unknown): error is Error => error instanceof Error && 'syscall' in error;
+
 function writing(file: string, work: () => void): void {
   try {
     work();

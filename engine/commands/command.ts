@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
+import { isOfSystem } from '../files.ts';
 import { errorText } from '../log.ts';
 import { Problem, reasonOf, StartError } from '../problem.ts';
 import { warningsAbout, readSettings, type Settings } from '../settings/settings.ts';
@@ -69,8 +70,6 @@ export function runProcess(run: () => Promise<number>): void {
 /** Includes a stack trace only for bugs. */
 export const messageOf = (error: unknown): string =>
   error instanceof StartError || error instanceof Problem || isOfSystem(error) ? error.message : errorText(error);
-
-export const isOfSystem = (error: unknown): error is Error => error instanceof Error && 'syscall' in error;
 
 export const BOOLEAN = { type: 'boolean' } as const;
 export const STRING = { type: 'string' } as const;

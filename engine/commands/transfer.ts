@@ -2,7 +2,7 @@
 import { createWriteStream, statSync, writeFileSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type NewFile, newFile } from '../files.ts';
+import { isOfSystem, type NewFile, newFile } from '../files.ts';
 import { escapeStep, type JsonObject } from '../json/json.ts';
 import { type KeptMembers, type RawMembers, readObject } from '../json/tokenizer.ts';
 import type { Model, RecordType } from '../model/model.ts';
@@ -15,7 +15,7 @@ import { planFor, prepare } from '../storage/migrate/apply.ts';
 import { type CheckLine, exportLines, type Line, type LineText, readLines } from '../storage/transfer/export.ts';
 import { headOf, importLines, type LineFault, LinesRefused } from '../storage/transfer/import.ts';
 import { createLineValidator } from '../validation/line-validator.ts';
-import { BOOLEAN, command, createProgress, databaseFile, isOfSystem, STRING, withDatabase } from './command.ts';
+import { BOOLEAN, command, createProgress, databaseFile, STRING, withDatabase } from './command.ts';
 
 const EXPORT =
   'records export FILE [--force]: writes all records of the database as NDJSON; --force replaces an existing file; FILE may be a pipe, or - for standard output';

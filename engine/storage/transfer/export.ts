@@ -2,6 +2,7 @@
 import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
+import { isOfSystem } from '../../files.ts';
 import type { JsonObject } from '../../json/json.ts';
 import type { Identifier } from '../../model/identifier.ts';
 import { type Field, type JoinTable, type Model, type RecordType, referredFirst } from '../../model/model.ts';
@@ -190,9 +191,7 @@ export async function* readLines(file: string, longest: number): AsyncGenerator<
     }
     if (begun?.length) yield textsOf(begun);
   } catch (error) {
-    if (error instanceof Error && 'syscall' in error)
-      throw new StartError(`${file} cannot be read: ${reasonOf(error)}`, { cause: error });
-    throw error;
+    throw isOfSystem(error) ? new StartError(`${file} cannot be read: ${reasonOf(error)}`, { cause: error }) : error;
   }
 }
 
