@@ -1,9 +1,9 @@
-/** Checks of fields that a role does not know hold for it, and their faults name none of these. */
+/** Checks of fields that a role does not know hold for it, and so do rules of others: their faults name none of these. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { JsonObject } from '../../engine/json/json.ts';
-import { createDatabase } from '../support/databases.ts';
+import { createDatabase, databaseKind, runSql } from '../support/databases.ts';
 import { as, type Service, startService } from './service.ts';
 
 const TYPE = `type: Offer
@@ -56,4 +56,27 @@ test.each([
 
 test('what meets the check is written', async () => {
   expect((await send('seller', 'PATCH /api/offers/1', { low: 5 })).body).toEqual({ id: 1, low: 5, note: null });
+});
+
+test('a rule of others about a hidden field', async () => {
+  const [add, remove] =
+    databaseKind === 'sqlite'
+      ? [
+          `create trigger theirs before update on offers when new.high > 4 begin select raise(abort, 'theirs'); end`,
+          'drop trigger theirs',
+        ]
+      : [
+          'alter table offers add constraint theirs check (high < 5) not valid',
+          'alter table offers drop constraint theirs',
+        ];
+  await runSql(service.database, add);
+  for (const [role, field] of [
+    ['seller', ''],
+    ['setter', '/high'],
+  ] as const) {
+    const pointer = databaseKind === 'sqlite' ? '' : field;
+    const { status, body } = await send(role, 'PATCH /api/offers/1', { low: 2 });
+    expect([role, status, body]).toMatchObject([role, 422, { errors: [{ pointer, code: 'refused' }] }]);
+  }
+  await runSql(service.database, remove);
 });

@@ -6,7 +6,7 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import { compareIdentifiers, type Identifier } from '../../model/identifier.ts';
 import { escapeStep } from '../../json/json.ts';
 import type { RecordType } from '../../model/model.ts';
-import { canFollow } from '../../model/rights.ts';
+import { knownMembers } from '../../model/rights.ts';
 import { faultyRequest, Problem, reasonOf } from '../../problem.ts';
 import { columnOf } from '../columns.ts';
 import { type BoundStatement, ConstraintError, type Reader } from '../driver.ts';
@@ -273,7 +273,7 @@ function refusalOf({ isSearched }: Pick<WriteSession, 'isSearched'>, error: unkn
   return kind === 'unique' && isSearched ? new RefusedByOthers(NOT_UNIQUE, cause, place, 'unique-conflict') : undefined;
 }
 
-/** Names the field, if the rule is about the column of one. */
+/** Names the field, if the rule is about the column of one that the client knows. */
 export async function located(
   refused: RefusedRow,
   { tables, rights }: Pick<WriteSession, 'tables' | 'rights'>,
@@ -286,9 +286,9 @@ export async function located(
       ? await reader.column(tables.constrained, [change.type.table, place.constraint])
       : [place.column ?? null];
   const column = columns.length === 1 ? tables.of(change.type).columnOf.get(String(columns[0])) : undefined;
-  const relation = column?.reference?.relation;
-  const member = column?.field ?? (relation && canFollow(rights, relation) ? relation : undefined);
-  if (!member) return refused;
+  const member = column?.field ?? column?.reference?.relation;
+  const { fields, relations } = knownMembers(rights, change.type);
+  if (!member || (!fields.has(member.name) && !relations.has(member.name))) return refused;
   const pointer = `${change.at}/${escapeStep(member.name)}`;
   return faultyRequest(code, [{ pointer, code: 'refused', message }], { cause });
 }
