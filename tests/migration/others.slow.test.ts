@@ -236,6 +236,32 @@ test('a number above 2^53 ends apply with a sentence', async () => {
   expect(await valueOf(project, 'select pages from books')).toBe('3');
 });
 
+(onSqlite ? test.skip : test)('a user that may not refer to a table, nor insert its seeds', async () => {
+  const project = await projectOf({ 'book.yaml': BOOKS });
+  const role = `guest_${randomBytes(6).toString('hex')}`;
+  const [schema] = /records_\w+/.exec(project.database.url) ?? [];
+  await runSql(
+    project.database,
+    `create role ${role} login; grant usage, create on schema ${schema} to ${role};
+      grant select, insert, update, delete on all tables in schema ${schema} to ${role}`,
+  );
+  const url = new URL(project.database.url);
+  url.username = role;
+  const run = (command: 'plan' | 'apply') =>
+    runCommand(command, [], { ...project.environment, DATABASE_URL: url.href });
+  const says = expect.stringContaining('this database user may not refer to table books: grant references on it');
+  for (const kind of ['belongsTo', 'manyToMany']) {
+    project.write({ 'loan.yaml': `type: Loan\nrelations: { book: { kind: ${kind}, type: Book } }\n` });
+    expect(await run('plan')).toMatchObject({ code: 1, out: says });
+    expect(await run('apply')).toMatchObject({ code: 1, err: says });
+  }
+  project.write({ 'loan.yaml': 'type: Loan\n', ...book() });
+  expect(await run('plan')).toMatchObject({ code: 2 });
+  const refused = 'Seed records of Book cannot be inserted: permission denied for sequence books_id_seq';
+  expect(await run('apply')).toMatchObject({ code: 1, err: expect.stringContaining(refused) });
+  await runSql(project.database, `drop owned by ${role} cascade; drop role ${role}`);
+});
+
 (onSqlite ? test.skip : test)('row level security that hides rows from the service stands in the way', async () => {
   const project = await projectOf({ 'book.yaml': BOOKS });
   const role = `owner_${randomBytes(6).toString('hex')}`;

@@ -10,7 +10,8 @@ import type { OtherColumn } from './task.ts';
 /**
  * Kinds: relation (`detail`: table or view), column (`detail`: type, default), needed (column without default), index,
  * notNull, trigger (`detail`: its events), reader (of column or index `detail`: a view, an index, a constraint, a foreign key of another table),
- * property (of column `detail`, or of the table: a comment, a grant), denied (table or schema `name` has another owner).
+ * property (of column `detail`, or of the table: a comment, a grant), denied (table or schema `name` has another owner),
+ * unlinkable (no foreign key may refer to the table).
  */
 interface Found {
   readonly kind: string;
@@ -171,7 +172,7 @@ export function obstaclesTo(
   catalogue: Catalogue,
   twice: ReadonlySet<string>,
 ): readonly string[] {
-  const { creates, edits, tasks, rowsIn: table = '' } = step;
+  const { creates, edits, tasks, refersTo, rowsIn: table = '' } = step;
   const own = new Set(ownNames(applied, true));
   const isOwn = (name: string): boolean => own.has(nameKey(name));
   const relations = new Map(found(catalogue, '', 'relation').map(({ name, detail }) => [nameKey(name), detail]));
@@ -219,6 +220,9 @@ export function obstaclesTo(
     isDenied
       ? `another database user owns table ${table}, and only its owner may change it: apply this as that user`
       : [],
+    ...refersTo
+      .filter((name) => found(catalogue, name, 'unlinkable').length > 0)
+      .map((name) => `this database user may not refer to table ${name}: grant references on it`),
     schema === undefined
       ? []
       : `this database user may not create tables in schema ${schema}: grant it, or apply this as another user`,

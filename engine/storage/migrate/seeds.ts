@@ -188,7 +188,9 @@ export async function insertSeeds(model: Model, writer: Writer, driver: Driver, 
     try {
       await insert(writer, { type, items: newItems(bodies) });
     } catch (error) {
-      if (error instanceof Problem && error.status >= 500 && !(error instanceof MissingObject)) throw error;
+      const isLacking =
+        error instanceof MissingObject || (error instanceof Problem && error.code === 'missing-privilege');
+      if (error instanceof Problem && error.status >= 500 && !isLacking) throw error;
       throw new SeedRefused(reasonsOf(error, type, identifiers), { cause: error });
     }
     for (const identifier of identifiers) await writer.run(METADATA.addSeed, [numberOfSeed(identifier), type.name]);

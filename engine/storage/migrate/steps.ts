@@ -71,6 +71,8 @@ export interface MigrationStep {
   readonly creates: readonly string[];
   /** The tables of which seeds insert or link records. */
   readonly seeds: readonly string[];
+  /** The tables to which new foreign keys refer. */
+  readonly refersTo: readonly string[];
 }
 
 export interface Plan {
@@ -92,16 +94,18 @@ interface Words {
   readonly detail?: string;
 }
 
-export type StepParts = Partial<Pick<MigrationStep, 'rowsIn' | 'edits' | 'tasks' | 'checks' | 'creates' | 'seeds'>> &
+export type StepParts = Partial<
+  Pick<MigrationStep, 'rowsIn' | 'edits' | 'tasks' | 'checks' | 'creates' | 'seeds' | 'refersTo'>
+> &
   Omit<Words, 'type'> & { readonly rows?: RowQuery | undefined };
 
 export function createStep(code: StepCode, type: string, parts: StepParts = {}): MigrationStep {
-  const { name, rows, checks = [], edits = [], tasks = [], rowsIn, creates = [], seeds = [] } = parts;
+  const { name, rows, checks = [], edits = [], tasks = [], rowsIn, creates = [], seeds = [], refersTo = [] } = parts;
   const { risk, text } = kindOf({ code });
   const words = { ...parts, type };
   const own = rows ? [checkOf(code, words, rows)] : [];
   const step = { code, type, name, risk, description: filled(text, words), checks: [...own, ...checks] };
-  return { ...step, edits, tasks, rowsIn, creates, seeds };
+  return { ...step, edits, tasks, rowsIn, creates, seeds, refersTo };
 }
 
 export function checkOf(code: StepCode, words: Words, rows: RowQuery): StepCheck {

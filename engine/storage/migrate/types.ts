@@ -60,7 +60,8 @@ export function addedTypeStep(type: RecordType, dialect: Dialect): MigrationStep
     indexes.map((index) => createIndex(index, dialect)),
   );
   const creates = [type.table, ...indexes.map(({ name }) => name)];
-  return createStep('add-type', type.name, { now: type.table, tasks, creates });
+  const refersTo = type.references.map(({ target }) => target.table);
+  return createStep('add-type', type.name, { now: type.table, tasks, creates, refersTo });
 }
 
 const droppedTable = (table: string, dialect: Dialect): Task => ({
@@ -333,10 +334,11 @@ function referenceSteps(change: TypeChange, one: ReferenceChange): readonly Migr
   const { type, name } = referenceOwner(change.type.name, after);
   const add = (code: StepCode, parts: StepParts = {}): void =>
     void steps.push(createStep(code, type, { name, rowsIn: change.before.table, ...parts }));
+  const refersTo = [column.reference?.target.table ?? ''];
   if (!before) {
     const edits: readonly Edit[] = [{ kind: 'addColumn', column }];
-    if (after.required) add('add-required-relation', { edits, rows: rowsWhere(change, '1 = 1') });
-    else add('add-relation', { edits });
+    if (after.required) add('add-required-relation', { edits, refersTo, rows: rowsWhere(change, '1 = 1') });
+    else add('add-relation', { edits, refersTo });
     return steps;
   }
   const value = change.dialect.quote(before.column);
@@ -360,7 +362,13 @@ function referenceSteps(change: TypeChange, one: ReferenceChange): readonly Migr
     add('forbid-cycles', { rows: rowsInCircles(change.before, before, change.dialect) });
   if (!after.acyclic && before.acyclic) add('allow-cycles');
   if (before.onDelete !== after.onDelete)
-    add('change-deletion', { was: before.onDelete, now: after.onDelete, edits, rows: rowsDangling(change, one) });
+    add('change-deletion', {
+      was: before.onDelete,
+      now: after.onDelete,
+      edits,
+      refersTo,
+      rows: rowsDangling(change, one),
+    });
   return steps;
 }
 
@@ -383,6 +391,7 @@ export function addedJoinStep(table: JoinTable, dialect: Dialect): MigrationStep
     detail: `, in table ${table.name}`,
     tasks: tableTasks(defineJoinTable(table, dialect), [createIndex(index, dialect)]),
     creates: [table.name, index.name],
+    refersTo: [table.left.type.table, table.right.type.table],
   });
 }
 

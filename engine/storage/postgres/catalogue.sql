@@ -41,6 +41,7 @@ with own as (
   union all select 'notNull', own.name, attname::text, '' from own join pg_attribute on attrelid = own.oid and attnum > 0 and attnotnull
   union all select 'denied', case when has_schema_privilege(current_schema(), 'create') then null else '' end, current_schema()::text, ''
   union all select 'denied', own.name, own.name, '' from own join pg_class c on c.oid = own.oid where not pg_has_role(c.relowner, 'usage')
+  union all select 'unlinkable', name, name, '' from own where not has_table_privilege(oid, 'references')
   union all select 'index', own.name, relname::text, '' from own join pg_index on indrelid = own.oid join pg_class c on c.oid = indexrelid
     where indisvalid and not indisprimary
   union all select 'trigger', own.name, tgname::text, case when tgenabled in ('D', 'R') then '' else concat_ws(' ', case when tgtype & 4 > 0 then 'insert' end,
