@@ -9,8 +9,9 @@ import { placeOf, type Role, type Written } from '../access/roles.ts';
 import { type Rule, ruleOf } from '../access/rules.ts';
 import { startEngine } from '../engine.ts';
 import { unescaped } from '../http/routes.ts';
-import type { JsonObject } from '../json/json.ts';
-import { type Model, ownersOf, type RecordType } from '../model/model.ts';
+import { escapeStep, isObject, type JsonObject, type JsonValue, parsedJson } from '../json/json.ts';
+import type { Identifier } from '../model/identifier.ts';
+import { identifierIn, type Model, ownersOf, type RecordType, relationsIn } from '../model/model.ts';
 import { type Action, ACTIONS, ALL_RIGHTS, withOwned } from '../model/rights.ts';
 import { StartError } from '../problem.ts';
 import { print } from '../process.ts';
@@ -104,13 +105,21 @@ const explain = command(
       const { model } = engine;
       const [, segment = '', identifier = ''] = /^\/api\/([^/?]+)(?:\/([^/?$][^/?]*))?/.exec(url.pathname) ?? [];
       const type = [...model.types.values()].find((one) => one.path === unescaped(segment));
+      const unmetOf = async (text: string, of: RecordType, action: Action): Promise<readonly string[]> => {
+        const rule = ruleOf(role, of, model, action);
+        const unmet = rule ? await unmetBy(text, of, rule, claims, engine) : [];
+        return unmet.map((one) => `    not met: ${one}`);
+      };
       for (const action of ACTIONS_OF[method] ?? []) {
         if (!type) break;
         lines.push(`  ${action}: ${describeRule(role, type, action, model)}`);
-        const rule = ruleOf(role, type, model, action);
-        if (rule && identifier !== '')
-          for (const unmet of await unmetBy(unescaped(identifier), type, rule, claims, engine))
-            lines.push(`    not met: ${unmet}`);
+        if (identifier !== '') lines.push(...(await unmetOf(unescaped(identifier), type, action)));
+      }
+      for (const nested of type ? nestedIn(type, parsedJson(given ?? '') ?? null) : []) {
+        const unmet = await unmetOf(String(nested.identifier), nested.type, nested.action);
+        const described = describeRule(role, nested.type, nested.action, model);
+        if (unmet.length > 0)
+          lines.push(`  ${nested.pointer}, ${nested.action} of ${nested.type.name}: ${described}`, ...unmet);
       }
       if (type?.history) lines.push(`  history: ${describeHistory(role, type, model)}`);
       print(lines.join('\n'));
@@ -121,6 +130,29 @@ const explain = command(
     }
   },
 );
+
+interface NestedRecord {
+  readonly type: RecordType;
+  readonly identifier: Identifier;
+  readonly action: Action;
+  readonly pointer: string;
+}
+
+/** The records that a body names below its own: to link them, or to change them. */
+function nestedIn(type: RecordType, body: JsonValue, above = ''): readonly NestedRecord[] {
+  if (Array.isArray(body)) return body.flatMap((one, index) => nestedIn(type, one, `${above}/${index}`));
+  if (!isObject(body)) return [];
+  return relationsIn(type, body).flatMap(({ name, target }) => {
+    const [value, at] = [body[name] ?? null, `${above}/${escapeStep(name)}`];
+    const named = [value].flat().flatMap((item: JsonValue, index): NestedRecord | readonly [] => {
+      const identifier = isObject(item) ? identifierIn(item, target) : undefined;
+      if (!isObject(item) || identifier === undefined) return [];
+      const action = Object.keys(item).length > 1 ? 'update' : 'read';
+      return { type: target, identifier, action, pointer: Array.isArray(value) ? `${at}/${index}` : at };
+    });
+    return [...named, ...nestedIn(target, value, at)];
+  });
+}
 
 /** The faults of a problem, each with its place in the body, or else its detail. */
 function reasonsIn(problem: string): readonly string[] {

@@ -1,6 +1,7 @@
 /** `records access`: what roles allow, and why a request is answered as it is. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { runSql } from '../support/databases.ts';
 import { createProject, type Project, runCommand } from '../support/project.ts';
 
 let project: Project;
@@ -68,6 +69,40 @@ test('explains each place of a body that is refused', async () => {
     '403 POST /api/orders',
     '  /state: You may not write this value of "state" of Order; leave it out',
     expect.stringMatching(/^ {2}create: yes, only \[ number, branch \] \(.*noter\.yaml:3\)$/),
+  ]);
+});
+
+test('explains the conditions that nested records do not meet', async () => {
+  const access = join(project.directory, 'linker');
+  mkdirSync(access);
+  await runSql(project.database, `insert into customers (id, name, level) values (7, 'Ada', 3), (9, 'Bob', 1)`);
+  await runSql(project.database, `insert into branches (id, name) values (1, 'North')`);
+  await runSql(project.database, `insert into tags (id, word, secret) values (8, 'x', true)`);
+  writeFileSync(
+    join(access, 'linker.yaml'),
+    `role: linker
+read: { Order: true, Branch: true, Customer: { where: { level: { lte: 2 } } }, Tag: { where: { secret: false } } }
+create: { Order: true }
+`,
+  );
+  const bodies = [7, 9].map((id) => ({ branch: { id: 1 }, customer: { id }, tags: [{ id: 8 }], number: id }));
+  writeFileSync(join(access, 'linked.json'), JSON.stringify(bodies));
+  const asked = ['explain', '--role', 'linker', 'POST', '/api/orders', '--body', join(access, 'linked.json')];
+  const { out } = await runCommand('access', asked, { ...environment, ACCESS_DIR: access });
+  expect(out.trim().split('\n')).toEqual([
+    '422 POST /api/orders',
+    '  /0/customer/id: There is no Customer 7',
+    '  /0/tags/0/id: There is no Tag 8',
+    '  /1/tags/0/id: There is no Tag 8',
+    expect.stringMatching(/^ {2}create: yes/),
+    expect.stringMatching(
+      /^ {2}\/0\/customer, read of Customer: yes, where \{ level: \{ lte: 2 \} \} \(.*linker\.yaml:2\)$/,
+    ),
+    '    not met: { level: { lte: 2 } }',
+    expect.stringMatching(/^ {2}\/0\/tags\/0, read of Tag: yes, where/),
+    '    not met: { secret: false }',
+    expect.stringMatching(/^ {2}\/1\/tags\/0, read of Tag: yes, where/),
+    '    not met: { secret: false }',
   ]);
 });
 
