@@ -273,6 +273,37 @@ test('sixteen upserts of one customer make one record', async () => {
   expect(statuses).toEqual([...Array.from({ length: 15 }, () => 200), 201]);
 });
 
+const KEYS = ['array/a', 'array/b', 'array/c', 'array/d'];
+/** In another order for each writer. */
+const inOrderOf = (writer: number) =>
+  KEYS.map((_, at) => ({ key: KEYS[(at * (writer % 2 === 0 ? 1 : 3) + writer) % KEYS.length], name: String(writer) }));
+const statusesOf = async (title: string, bodyOf: (writer: number) => unknown): Promise<readonly number[]> => {
+  const answers = await Promise.all(Array.from({ length: 16 }, (_, writer) => say(title, bodyOf(writer))));
+  return answers.map(({ status }) => status).toSorted((one, other) => one - other);
+};
+
+test('sixteen arrays of the same keys in other orders: one creates them, or each changes them', async () => {
+  expect(await statusesOf('POST /api/customers', inOrderOf)).toEqual([201, ...Array.from({ length: 15 }, () => 409)]);
+  expect(await statusesOf('POST /api/customers?on=key', inOrderOf)).toEqual(Array.from({ length: 16 }, () => 200));
+  const { body } = await say(`GET /api/customers?${KEYS.map((key) => `_cnd[key][in]=${key}`).join('&')}&fields=name`);
+  const names = (body as { name: string }[]).map(({ name }) => name);
+  expect([names.length, new Set(names).size]).toEqual([4, 1]);
+});
+
+test('sixteen orders bring a line of one key: one has it', async () => {
+  const id = '17171717-1717-4717-8717-171717171717';
+  const statuses = await statusesOf('POST /api/orders', (writer) => ({
+    number: `line ${writer}`,
+    lines: [{ id, amount: writer }],
+  }));
+  // Who comes later finds the line of another order; who comes at once has a conflict.
+  expect([statuses[0], statuses.slice(1).filter((status) => ![409, 422].includes(status))]).toEqual([201, []]);
+  const { body } = await say('GET /api/orders?_cnd[limit]=0,1000&fields=number&include=lines');
+  expect((body as { number: string }[]).filter(({ number }) => number?.startsWith('line '))).toEqual([
+    expect.objectContaining({ lines: [expect.objectContaining({ id })] }),
+  ]);
+});
+
 test('an export is imported with the same keys', async () => {
   const project = await createProject({}, 'tests/fixtures/keys');
   const copy = await createProject({}, 'tests/fixtures/keys');
