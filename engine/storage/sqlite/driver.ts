@@ -88,8 +88,7 @@ export function openSqlite(
       checkPlace();
       reader.value(PING, []);
     },
-    snapshot: async (caller = NO_CLIENT, heavy = true) => {
-      if (!heavy) await caller.turn();
+    snapshot: (caller = NO_CLIENT, heavy = true) => {
       reader.requirePlace();
       if (heavy) return readers.snapshot(caller, holding(caller));
       const list: Snapshot = openLightList(file, caller, holding(caller), () => lightLists.delete(list));
