@@ -2,7 +2,15 @@
 import type { Identifier } from '../../model/identifier.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader } from '../driver.ts';
-import { type Catalogue, type Drift, namesTwice, obstaclesTo, ownIndexes, takenBy, triggersOf } from './catalogue.ts';
+import {
+  type Catalogue,
+  type Drift,
+  obstaclesTo,
+  ownIndexes,
+  surroundingsOf,
+  takenBy,
+  triggersOf,
+} from './catalogue.ts';
 import {
   isSeed,
   kindOf,
@@ -78,7 +86,7 @@ export async function assessIn(
 ): Promise<readonly Assessed[]> {
   const blockedBy = (one: Assessed, obstacles: readonly string[]): Assessed =>
     obstacles.length === 0 ? one : { ...one, state: 'blocked', obstacles };
-  const twice = namesTwice(plan.wanted, driver.dialect);
+  const around = surroundingsOf(plan, plan.catalogue, driver.dialect);
   const found = (await assess(plan, driver, driver.dialect, allowed)).map((one) =>
     one.state === 'kept'
       ? one
@@ -86,9 +94,9 @@ export async function assessIn(
           {
             ...one,
             triggers: triggersOf(one.step, plan.catalogue),
-            takes: takenBy(one.step, plan.applied, plan.catalogue),
+            takes: takenBy(one.step, around),
           },
-          obstaclesTo(one.step, plan.applied, plan.catalogue, twice),
+          obstaclesTo(one.step, around),
         ),
   );
   if (found.some(({ obstacles }) => obstacles.length > 0)) return found;
@@ -99,11 +107,13 @@ export async function assessIn(
 }
 
 /** The plan for a database that does not exist. */
-export const assessNew = ({ steps, applied, wanted }: Plan, dialect: Dialect): readonly Assessed[] =>
-  steps.map((step): Assessed => {
-    const obstacles = obstaclesTo(step, applied, [], namesTwice(wanted, dialect));
+export function assessNew(plan: Plan, dialect: Dialect): readonly Assessed[] {
+  const around = surroundingsOf(plan, new Map(), dialect);
+  return plan.steps.map((step): Assessed => {
+    const obstacles = obstaclesTo(step, around);
     return { step, state: obstacles.length > 0 ? 'blocked' : 'ready', hasRows: false, affected: [], obstacles };
   });
+}
 
 function stateOf(
   step: MigrationStep,

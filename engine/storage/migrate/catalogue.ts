@@ -3,8 +3,8 @@ import { ENGINE_PREFIX, OPEN_COLUMN } from '../../model/model.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Driver } from '../driver.ts';
 import { foreignKeyName } from '../tables.ts';
-import { type AppliedModel, columnsIn, nameKey } from './applied.ts';
-import { kindOf, type MigrationStep } from './steps.ts';
+import { type AppliedModel, type AppliedType, columnsIn, nameKey } from './applied.ts';
+import { kindOf, type MigrationStep, type Plan } from './steps.ts';
 import type { OtherColumn } from './task.ts';
 
 /**
@@ -20,7 +20,8 @@ interface Found {
   readonly detail: string;
 }
 
-export type Catalogue = readonly Found[];
+/** By kind and table. */
+export type Catalogue = ReadonlyMap<string, readonly Found[]>;
 
 export async function readCatalogue(driver: Driver): Promise<Catalogue> {
   const rows = (await driver.all({ sql: driver.dialect.catalogue }, [])).map(([kind, table, name, detail]) => ({
@@ -31,11 +32,12 @@ export async function readCatalogue(driver: Driver): Promise<Catalogue> {
   }));
   // An interrupted migration has prepared objects such as `index _records_new_1`.
   const isOwn = (name: string): boolean => (name.split(' ')[1] ?? name).startsWith(ENGINE_PREFIX);
-  return rows.filter(({ kind, name }) => kind === 'relation' || kind === 'column' || !isOwn(name));
+  const others = rows.filter(({ kind, name }) => kind === 'relation' || kind === 'column' || !isOwn(name));
+  return Map.groupBy(others, ({ kind, table }) => `${kind} ${table}`);
 }
 
-const found = (catalogue: Catalogue, table: string, kind: string): readonly Found[] =>
-  catalogue.filter((one) => one.table === table && one.kind === kind);
+export const found = (catalogue: Catalogue, table: string, kind: string): readonly Found[] =>
+  catalogue.get(`${kind} ${table}`) ?? [];
 
 const ownTables = ({ types, joins }: AppliedModel) => [
   ...Object.values(types).map((type) => ({
@@ -74,10 +76,12 @@ export type Drift = ReturnType<typeof driftOf>[number];
  * recreates missing indexes.
  */
 export function driftOf(applied: AppliedModel, catalogue: Catalogue) {
+  const tables = new Set(
+    found(catalogue, '', 'relation').flatMap(({ name, detail }) => (detail === 'table' ? name : [])),
+  );
   return ownTables(applied).flatMap((own) => {
     const { table, columns, made } = own;
-    if (!found(catalogue, '', 'relation').some(({ name, detail }) => name === table && detail === 'table'))
-      return [{ table, differences: ['it is missing'], cures: [] }];
+    if (!tables.has(table)) return [{ table, differences: ['it is missing'], cures: [] }];
     const there = new Set(found(catalogue, table, 'column').map(({ name }) => name));
     const indexes = new Set(found(catalogue, table, 'index').map(({ name }) => name));
     const missing = Object.keys(made).filter((name) => !indexes.has(name));
@@ -98,19 +102,19 @@ function othersAmong({ columns }: { readonly columns: readonly string[] }, all: 
   return all.filter(({ name }) => !own.has(nameKey(name)) && !name.startsWith(ENGINE_PREFIX));
 }
 
-export function otherColumns(applied: AppliedModel, catalogue: Catalogue, table: string): readonly OtherColumn[] {
-  const own = ownTables(applied).find((one) => one.table === table);
-  return own ? othersAmong(own, found(catalogue, table, 'column')) : [];
-}
+export const otherColumns = (catalogue: Catalogue, type: AppliedType): readonly OtherColumn[] =>
+  othersAmong({ columns: columnsIn(type) }, found(catalogue, type.table, 'column'));
+
+const KINDS = ['column', 'index', 'trigger', 'notNull', 'reader', 'property'];
 
 /** What somebody else has made of the engine's tables; `name` says what it is. */
 function othersOf(applied: AppliedModel, catalogue: Catalogue): readonly Found[] {
   const [indexes, links] = [ownIndexes(applied), new Set(ownLinks(applied))];
   return ownTables(applied).flatMap((own) => {
+    const all = KINDS.flatMap((kind) => found(catalogue, own.table, kind));
     const columns = new Set(othersAmong(own, found(catalogue, own.table, 'column')));
-    return catalogue.flatMap((one): Found | readonly Found[] => {
-      const { kind, table, name } = one;
-      if (table !== own.table) return [];
+    return all.flatMap((one): Found | readonly Found[] => {
+      const { kind, name } = one;
       if (columns.has(one) || kind === 'trigger' || (kind === 'index' && !indexes.has(name)))
         return { ...one, name: `${kind} ${name}` };
       if (kind === 'notNull' && own.nullable.includes(name))
@@ -121,30 +125,36 @@ function othersOf(applied: AppliedModel, catalogue: Catalogue): readonly Found[]
   });
 }
 
-export function othersIn(applied: AppliedModel, catalogue: Catalogue, of?: string): readonly string[] {
+const withTable = ({ name, table }: Found): string => `${name} of ${table}`;
+
+export function othersIn(applied: AppliedModel, catalogue: Catalogue): readonly string[] {
   const others = othersOf(applied, catalogue).filter(
-    ({ kind, table, name }) =>
-      kind !== 'property' && !name.startsWith('foreign key ') && (of === undefined || of === table),
+    ({ kind, name }) => kind !== 'property' && !name.startsWith('foreign key '),
   );
-  return [...new Set(others.map(({ name, table }) => `${name} of ${table}`))];
+  return [...new Set(others.map(withTable))];
 }
 
 const PARTS = /^(constraint|index|trigger) /;
 
 /** What goes with a table that a step drops. */
-export const takenBy = (step: MigrationStep, applied: AppliedModel, catalogue: Catalogue): readonly string[] =>
-  isTableDrop(step) ? othersIn(applied, catalogue, step.rowsIn).filter((name) => PARTS.test(name)) : [];
+export function takenBy(step: MigrationStep, { others }: Surroundings): readonly string[] {
+  const taken = isTableDrop(step) ? (others.get(step.rowsIn ?? '') ?? []) : [];
+  return [...new Set(taken.filter(({ name }) => PARTS.test(name)).map(withTable))];
+}
 
 export const ownIndexes = (applied: AppliedModel): ReadonlySet<string> =>
   new Set(ownTables(applied).flatMap(({ made }) => Object.keys(made)));
 
 /** Triggers of others that a step fires. */
 export function triggersOf({ tasks, seeds }: MigrationStep, catalogue: Catalogue): readonly string[] {
-  const updated = new Set(tasks.flatMap(({ table, updates }) => (updates && table !== undefined ? table : [])));
-  const isFired = ({ kind, table, detail }: Found): boolean =>
-    kind === 'trigger' &&
-    ((seeds.includes(table) && /insert|update|of/.test(detail)) || (updated.has(table) && detail.includes('update')));
-  return catalogue.filter(isFired).map(({ name, table }) => `${name} of ${table}`);
+  const updated = tasks.flatMap(({ table, updates }) => (updates && table !== undefined ? table : []));
+  const fired = (tables: readonly string[], events: RegExp): readonly string[] =>
+    tables.flatMap((table) =>
+      found(catalogue, table, 'trigger').flatMap(({ name, detail }) =>
+        events.test(detail) ? `${name} of ${table}` : [],
+      ),
+    );
+  return [...new Set([...fired(seeds, /insert|update|of/), ...fired(updated, /update/)])];
 }
 
 /** Of tables and indexes. PostgreSQL makes an index and a sequence for each table's identifier. */
@@ -154,10 +164,23 @@ const ownNames = (applied: AppliedModel, hasKeys: boolean): readonly string[] =>
     .flat(2)
     .map(nameKey);
 
-export function namesTwice(wanted: AppliedModel, { locks }: Pick<Dialect, 'locks'>): ReadonlySet<string> {
+/** What surrounds the steps of a plan. `twice`: names that several tables and indexes would have. */
+export function surroundingsOf(
+  { applied, wanted }: Pick<Plan, 'applied' | 'wanted'>,
+  catalogue: Catalogue,
+  { locks }: Pick<Dialect, 'locks'>,
+) {
   const names = ownNames(wanted, locks);
-  return new Set(names.filter((name, at) => names.indexOf(name) < at));
+  return {
+    catalogue,
+    twice: new Set(names.filter((name, at) => names.indexOf(name) < at)),
+    own: new Set(ownNames(applied, true)),
+    relations: new Map(found(catalogue, '', 'relation').map(({ name, detail }) => [nameKey(name), detail])),
+    others: Map.groupBy(othersOf(applied, catalogue), ({ table }) => table),
+  };
 }
+
+type Surroundings = ReturnType<typeof surroundingsOf>;
 
 const isTableDrop = (step: MigrationStep): boolean => kindOf(step).isDrop === true && step.edits.length === 0;
 
@@ -166,16 +189,11 @@ const namesMade = ({ creates, edits }: MigrationStep): readonly string[] => [
   ...edits.flatMap((edit) => (edit.kind === 'createIndex' ? edit.index.name : [])),
 ];
 
-export function obstaclesTo(
-  step: MigrationStep,
-  applied: AppliedModel,
-  catalogue: Catalogue,
-  twice: ReadonlySet<string>,
-): readonly string[] {
+export function obstaclesTo(step: MigrationStep, around: Surroundings): readonly string[] {
+  const { catalogue, twice, own, relations } = around;
   const { creates, edits, tasks, refersTo, rowsIn: table = '' } = step;
-  const own = new Set(ownNames(applied, true));
+  const others = around.others.get(table) ?? [];
   const isOwn = (name: string): boolean => own.has(nameKey(name));
-  const relations = new Map(found(catalogue, '', 'relation').map(({ name, detail }) => [nameKey(name), detail]));
   const isDropped = isTableDrop(step);
   const isReplaced = !kindOf(step).isDrop && tasks.some(({ forgets }) => forgets);
   const isRebuilt = tasks.some(({ replaces }) => replaces);
@@ -184,7 +202,6 @@ export function obstaclesTo(
     ...tasks.flatMap((task) => task.drops ?? []),
     ...edits.flatMap((edit) => (edit.kind === 'dropIndex' || edit.kind === 'dropColumn' ? edit.name : [])),
   ]);
-  const others = othersOf(applied, catalogue).filter((one) => one.table === table);
   const there = new Set(others.map(({ name }) => nameKey(name)));
   const made = [
     ...edits.flatMap((edit) => (edit.kind === 'addColumn' ? `column ${edit.column.name}` : [])),

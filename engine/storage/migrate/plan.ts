@@ -25,7 +25,7 @@ import {
   type KeptReference,
   madeOf,
 } from './applied.ts';
-import { type Catalogue, otherColumns } from './catalogue.ts';
+import { type Catalogue, found, otherColumns } from './catalogue.ts';
 import {
   changeOf,
   columnsBefore,
@@ -70,7 +70,7 @@ export function createPlan(
   { applied, own }: Pick<History, 'applied' | 'own'>,
   dialect: Dialect,
   allowedDrops: ReadonlySet<string> = new Set(),
-  catalogue: Catalogue = [],
+  catalogue: Catalogue = new Map(),
   seeded: Seeded = new Map(),
 ): Plan {
   const mapped = mappedModel(model, applied, own?.applied, allowedDrops);
@@ -91,7 +91,7 @@ export function createPlan(
     freeRelation: freeRelations(mapped),
   };
   const changes = pairs.map((pair) => {
-    const others = otherColumns(applied, catalogue, pair.before.table);
+    const others = otherColumns(catalogue, pair.before);
     const diff = diffOf(pair, dialect);
     return changeOf(diff, ...keepParts(diff, parts, unnamed.includes(pair) ? undefined : stays), others);
   });
@@ -106,7 +106,7 @@ export function createPlan(
   );
   const isSame = isDeepStrictEqual([applied.types, applied.joins], [wanted.types, wanted.joins]);
   const known = new Set(applied.kept);
-  const relations = new Set(catalogue.flatMap(({ kind, name }) => (kind === 'relation' ? name : [])));
+  const relations = new Set(found(catalogue, '', 'relation').map(({ name }) => name));
   const left = isSame && kept.length === 0 ? [] : unclaimed(applied, asked, model);
   const questions = [
     ...left.map(({ step }) => step),
