@@ -5,7 +5,6 @@ import type { Driver } from '../driver.ts';
 import { foreignKeyName } from '../tables.ts';
 import { type AppliedModel, type AppliedType, columnsIn, nameKey } from './applied.ts';
 import { kindOf, type MigrationStep, type Plan } from './steps.ts';
-import type { OtherColumn } from './task.ts';
 
 /**
  * Kinds: relation (`detail`: table or view), column (`detail`: type, default), needed (column without default), index,
@@ -102,7 +101,7 @@ function othersAmong({ columns }: { readonly columns: readonly string[] }, all: 
   return all.filter(({ name }) => !own.has(nameKey(name)) && !name.startsWith(ENGINE_PREFIX));
 }
 
-export const otherColumns = (catalogue: Catalogue, type: AppliedType): readonly OtherColumn[] =>
+export const otherColumns = (catalogue: Catalogue, type: AppliedType): readonly Found[] =>
   othersAmong({ columns: columnsIn(type) }, found(catalogue, type.table, 'column'));
 
 const KINDS = ['column', 'index', 'trigger', 'notNull', 'reader', 'property'];
@@ -148,13 +147,9 @@ export const ownIndexes = (applied: AppliedModel): ReadonlySet<string> =>
 /** Triggers of others that a step fires. */
 export function triggersOf({ tasks, seeds }: MigrationStep, catalogue: Catalogue): readonly string[] {
   const updated = tasks.flatMap(({ table, updates }) => (updates && table !== undefined ? table : []));
-  const fired = (tables: readonly string[], events: RegExp): readonly string[] =>
-    tables.flatMap((table) =>
-      found(catalogue, table, 'trigger').flatMap(({ name, detail }) =>
-        events.test(detail) ? `${name} of ${table}` : [],
-      ),
-    );
-  return [...new Set([...fired(seeds, /insert|update|of/), ...fired(updated, /update/)])];
+  const fired = (tables: readonly string[], events: RegExp): readonly Found[] =>
+    tables.flatMap((table) => found(catalogue, table, 'trigger')).filter(({ detail }) => events.test(detail));
+  return [...new Set([...fired(seeds, /insert|update|of/), ...fired(updated, /update/)].map(withTable))];
 }
 
 /** Of tables and indexes. PostgreSQL makes an index and a sequence for each table's identifier. */

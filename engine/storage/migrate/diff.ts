@@ -31,7 +31,7 @@ import {
   type AppliedType,
 } from './applied.ts';
 import { createStep, type MigrationStep, type RowQuery, type StepCode, type StepParts } from './steps.ts';
-import type { ColumnSource, OtherColumn } from './task.ts';
+import type { ColumnSource, TableAlteration } from './task.ts';
 
 type Named<T> = T & { readonly name: string };
 export type NamedField = Named<AppliedField>;
@@ -197,7 +197,7 @@ export interface TypeChange extends TypeDiff {
   /** The type with the columns that stay, though no descriptor names them. */
   readonly table: RecordType;
   readonly tableIndexes: readonly TableIndex[];
-  readonly others: readonly OtherColumn[];
+  readonly others: TableAlteration['others'];
   readonly fieldChanges: readonly FieldChange[];
   readonly referenceChanges: readonly ReferenceChange[];
   readonly openKeys: ColumnSource | undefined;
@@ -224,7 +224,7 @@ export function changeOf(
   diff: TypeDiff,
   table: RecordType,
   keptIndexes: readonly TableIndex[],
-  others: readonly OtherColumn[],
+  others: TableAlteration['others'],
 ): TypeChange {
   const { before, dialect, fields, references, indexes } = diff;
   const tableIndexes = indexesOf(table, dialect, keptIndexes);

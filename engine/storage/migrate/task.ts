@@ -3,12 +3,6 @@ import type { OnDelete } from '../../descriptor/descriptor.ts';
 import { StartError } from '../../problem.ts';
 import type { Column, TableIndex, TableStatements } from '../columns.ts';
 
-/** `detail`: its words after the name. */
-export interface OtherColumn {
-  readonly name: string;
-  readonly detail: string;
-}
-
 export type Edit =
   | { readonly kind: 'addColumn'; readonly column: Column }
   | {
@@ -43,7 +37,8 @@ export interface TableAlteration {
   readonly columns: readonly ColumnSource[];
   readonly create: (name: string) => TableStatements;
   readonly indexes: readonly TableIndex[];
-  readonly others: readonly OtherColumn[];
+  /** Columns that somebody else has added; `detail`: the words after the name. */
+  readonly others: readonly { readonly name: string; readonly detail: string }[];
 }
 
 export interface Altered {
