@@ -30,6 +30,7 @@ const remade = (columns: string): string =>
 const CHANGES: Readonly<Record<string, Files>> = {
   'another identifier': { 'book.yaml': UUID },
   'another type of a field': { 'book.yaml': DECIMAL },
+  'a title of any kind': { 'book.yaml': BOOKS.replace('string, maxLength: 100', 'any') },
   'a required field': { 'book.yaml': REQUIRED },
   'a dropped field': { 'book.yaml': 'type: Book\nfields:\n  title: { type: string, maxLength: 100 }\n' },
   'a dropped type': { 'book.yaml': null, 'loan.yaml': null, 'other.yaml': OTHER },
@@ -84,6 +85,21 @@ const ON_POSTGRES: readonly Case[] = [
     'another type of a field',
     `create sequence own; alter table books alter pages set default nextval('own')`,
     `default nextval('own'::regclass) of column pages`,
+  ],
+  [
+    'another type of a field',
+    'create domain small as bigint check (value < 500); alter table books alter pages type small',
+    'the type small of column pages',
+  ],
+  [
+    'a title of any kind',
+    'alter table books alter title type text collate "en-x-icu"',
+    'the collation of column title',
+  ],
+  [
+    'a title of any kind',
+    'alter table books alter title type varchar(100)',
+    'the type character varying(100) of column',
   ],
   ['another type of a field', 'create statistics mine on pages, title from books', 'statistics object mine'],
   ['a dropped field', 'create statistics mine on pages, title from books', 'statistics object mine'],

@@ -50,6 +50,10 @@ with own as (
   union all select 'property', own.name, word || ' column ' || attname, attname::text from own join pg_attribute a on attrelid = own.oid and attnum > 0 and not attisdropped
     cross join lateral (values ('the comment on', col_description(own.oid, attnum) is not null), ('a grant on', attacl is not null),
       ('a setting of', attoptions is not null or attstattarget >= 0 or attstorage <> (select typstorage from pg_type t where t.oid = atttypid)),
+      ('the type ' || format_type(atttypid, atttypmod) || ' of', format_type(atttypid, atttypmod) not in
+        ('text', 'json', 'boolean', 'date', 'numeric', 'bigint', 'double precision', 'timestamp with time zone', 'uuid')),
+      -- 950 is the collation "C", by code points.
+      ('the collation of', attcollation not in (0, 950)),
       ((select 'default ' || pg_get_expr(adbin, adrelid) || ' of' from pg_attrdef where adrelid = own.oid and adnum = attnum
         and pg_get_expr(adbin, adrelid) !~ '^(''([^'']|'''')*''|[(]?-?[0-9.]+[)]?|true|false)(::[a-z_ ".]+)*$'), attgenerated = '')) as one(word, is_there) where is_there and word is not null
   union all select 'property', own.name, word || ' table ' || own.name, '' from own
