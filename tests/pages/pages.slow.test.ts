@@ -8,6 +8,7 @@ import { buildStudio } from '../../deploy/studio.ts';
 import { exchange } from '../support/exchange.ts';
 import { until } from '../support/leaving.ts';
 import { closed, dial } from '../support/raw.ts';
+import { manyTypes } from '../support/schemas.ts';
 import { startTestServer, useServer } from '../support/server.ts';
 
 beforeAll(async () => void (await buildStudio()));
@@ -133,7 +134,7 @@ test.each([
 test.each(['/openapi.json', '/openapi.yaml', '/openapi.json?profile=simple', '/studio/model.json'])(
   'others are served while %s of many types is made',
   async (path) => {
-    await using own = await startTestServer({ schemaDirectory: 'tests/fixtures/erp' });
+    await using own = await startTestServer({ schemaDirectory: manyTypes(200) });
     const answered: string[] = [];
     // Open connections, as making one may take longer than the document.
     const get = async (what: string, socket: Socket): Promise<void> => {
