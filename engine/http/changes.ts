@@ -4,6 +4,7 @@ import { createCache, memoized } from '../memo.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { hasHistory, hasWholeHistory, knows, type Rights } from '../model/rights.ts';
 import { didYouMean } from '../names.ts';
+import { turnOf } from '../operations/read.ts';
 import { EVENTS_TYPE, JSON_TYPE, NDJSON_TYPE } from '../operations/table.ts';
 import { faultyRequest, Problem } from '../problem.ts';
 import type { ChangesQuery } from '../query/list-query.ts';
@@ -57,6 +58,7 @@ export function createChanges(feed: Feed) {
   let isDraining = false;
 
   async function pageOf(query: ChangesQuery, reader: EntryReader, { target, mediaType, caller }: Exchange) {
+    await turnOf(query, caller);
     const { entries, log, position } = await feed.page(query.after, reader, query.limit, caller);
     const cursor = cursorOf(log, position);
     const shown = { keys: true, values: query.values } as const;

@@ -30,16 +30,27 @@ function found(type: RecordType, id: Identifier, json: string | undefined): Reco
   return json === undefined ? notFound(type, id) : { json, tag: tagOf(type, json) };
 }
 
+/** Reading and sending so many rows takes half a millisecond; more wait for a turn of long work. */
+const QUICK_ROWS = 100;
+
+export async function turnOf({ limit = Infinity }: Pick<ListQuery, 'limit'>, caller: Caller): Promise<void> {
+  if (limit > QUICK_ROWS) await caller.turn();
+}
+
 /** Reads a page of the log. */
 export type LogRead = (context: OperationContext, query: LogQuery, id: string, caller: Caller) => Promise<LogPage>;
 
 /** Fails with `record-not-found` for a record that is not there and has no entries. */
 export const history: LogRead = async ({ type, store }, query, identifier, caller) => {
   const id = parseIdentifier(identifier, type);
+  await turnOf(query, caller);
   return (await store.history(query, id, caller)) ?? notFound(type, id);
 };
 
-export const deleted: LogRead = async ({ store }, query, _, caller) => store.deleted(query, caller);
+export const deleted: LogRead = async ({ store }, query, _, caller) => {
+  await turnOf(query, caller);
+  return store.deleted(query, caller);
+};
 
 /** One page, or the whole list, streamed from the database. */
 export type ListResult = {
@@ -56,16 +67,13 @@ export type ListResult = {
   | { readonly stream: AsyncIterable<readonly string[]> }
 );
 
-/** Reading and sending so many rows takes half a millisecond; more wait for a turn. */
-const QUICK_ROWS = 100;
-
 export async function list(
   { store }: OperationContext,
   query: ListQuery,
   count: CountMode,
   caller: Caller,
 ): Promise<ListResult> {
-  if (query.limit === undefined || query.limit > QUICK_ROWS) await caller.turn();
+  await turnOf(query, caller);
   if (query.limit === undefined) {
     const { total, records } = await store.stream(query, count, caller);
     return { stream: records, total };

@@ -2,11 +2,11 @@
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import Database from 'better-sqlite3';
-import { ask } from '../support/ask.ts';
+import { type Answer, ask } from '../support/ask.ts';
 import { fileOf } from '../support/databases.ts';
 import { onSqlite } from '../support/only.ts';
 import { dial } from '../support/raw.ts';
-import { startTestServer } from '../support/server.ts';
+import { startTestServer, useServer } from '../support/server.ts';
 
 const LISTS = 6;
 /** Milliseconds: no list is cut off for being read slowly. */
@@ -42,24 +42,41 @@ onSqlite('a search begins while whole lists wait', async () => {
   }
 });
 
-test.each([
-  ['a whole list', '', 600, 3],
-  ['a long page', '?_cnd[limit]=0,101', 101, 1],
-])('%s is read in turns of long work, and a short page between them', async (_, query, length, least) => {
-  await using server = await startTestServer({ schemaDirectory: 'tests/fixtures/sets' });
-  const many = Array.from({ length: 600 }, () => ({ name: 'all' }));
-  expect((await ask(server.url, 'POST /api/categories', many)).status).toBe(201);
+describe('in turns of long work, with short pages between them,', () => {
+  const server = useServer({
+    files: {
+      'category.yaml': 'type: Category\nfields: { name: { type: string } }\nhistory: true\n',
+    },
+  });
   const waiting: (() => void)[] = [];
-  jest.spyOn(server.budget.work, 'turn').mockImplementation(() => new Promise((resolve) => void waiting.push(resolve)));
-  let turns = 0;
-  const list = ask(server.url, `GET /api/categories${query}`);
-  while ((await Promise.race([list, nextTurn()])) === undefined) {
-    expect((await ask(server.url, 'GET /api/categories?_cnd[limit]=0,1')).status).toBe(200);
-    for (const resume of waiting.splice(0)) {
-      resume();
-      turns += 1;
+  const send = (title: string, body?: unknown): Promise<Answer> => ask(server.url, title, body);
+  beforeAll(async () => {
+    const many = Array.from({ length: 600 }, () => ({ name: 'all' }));
+    expect((await send('POST /api/categories', many)).status).toBe(201);
+    expect((await send('DELETE /api/categories/1')).status).toBe(200);
+    jest
+      .spyOn(server.budget.work, 'turn')
+      .mockImplementation(() => new Promise((resolve) => void waiting.push(resolve)));
+  });
+
+  test.each([
+    ['/api/categories', 599, 3],
+    ['/api/categories?_cnd[limit]=0,101', 101, 1],
+    ['/api/categories/2/$history?limit=101', 1, 1],
+    ['/api/categories/$deleted?limit=101', 1, 1],
+    ['/api/$changes?limit=101', 101, 1],
+  ])('%s is read', async (path, length, least) => {
+    let turns = 0;
+    const reading = send(`GET ${path}`);
+    while ((await Promise.race([reading, nextTurn()])) === undefined) {
+      expect((await send('GET /api/categories?_cnd[limit]=0,1')).status).toBe(200);
+      for (const resume of waiting.splice(0)) {
+        resume();
+        turns += 1;
+      }
     }
-  }
-  expect((await list).body).toHaveLength(length);
-  expect(turns).toBeGreaterThanOrEqual(least);
+    const { body } = await reading;
+    expect(Array.isArray(body) ? body : (body as { readonly changes: unknown }).changes).toHaveLength(length);
+    expect(turns).toBeGreaterThanOrEqual(least);
+  });
 });
