@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '../json/json.ts';
 import { membersOf } from '../json/raw.ts';
 import type { Field, Relation } from '../model/model.ts';
 import { entityTag } from '../operations/operation.ts';
-import { list, type ListResult, type LogRead } from '../operations/read.ts';
+import { list, type ListResult, type LogRead, turnOf } from '../operations/read.ts';
 import { CSV_CONTENT, CSV_TYPE, NDJSON_TYPE, PATHS } from '../operations/table.ts';
 import { faultyRequest, type Problem } from '../problem.ts';
 import type { ListQuery, SummaryQuery, View } from '../query/list-query.ts';
@@ -103,6 +103,7 @@ export const summaryServer: Server = (service) => {
     const related = mediaType === CSV_TYPE ? query.keys.find(({ shown }) => shown) : undefined;
     if (related) throw relationInTable('by', `"${related.name}" is a record; name one of its fields`);
     const { count, applied } = countPreference(request.headers.prefer, type.count);
+    await turnOf(query, caller);
     const { groups, total, hasNext } = await store.summary(query, count, caller);
     const { limit, offset } = query;
     // Links use offsets: any write can move a group.

@@ -62,6 +62,7 @@ describe('in turns of long work, with short pages between them,', () => {
   test.each([
     ['/api/categories', 599, 3],
     ['/api/categories?_cnd[limit]=0,101', 101, 1],
+    ['/api/categories/$summary?by=id', 599, 1],
     ['/api/categories/2/$history?limit=101', 1, 1],
     ['/api/categories/$deleted?limit=101', 1, 1],
     ['/api/$changes?limit=101', 101, 1],
