@@ -3,7 +3,7 @@ import { Autocomplete, Box, Dialog, TextField, Typography } from '@mui/material'
 import type { PopperProps } from '@mui/material/Popper';
 import { useQueries } from '@tanstack/react-query';
 import { useLocaleState, useStore } from 'ra-core';
-import { useMemo, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import { useNavigate } from 'react-router-dom';
 import { addressOf, SEARCH } from '../data/address.ts';
 import { can, listedTypes, newPath, recordPath, type TypeInfo, useModel } from '../data/model.ts';
@@ -93,6 +93,20 @@ export default function PaletteDialog({ onClose, onKeys }: PaletteDialogProps) {
     ...settings.map(([name, act]): Option => ({ group: say('app.settings'), key: name, name, act })),
   ].filter(({ group, name }) => words.every((word) => `${group} ${name}`.toLowerCase().includes(word)));
   const options = text === '' ? types : [...types, ...records, ...commands];
+  function choose({ to = '/', state, act }: Option): void {
+    onClose();
+    if (act) act();
+    else void navigate(to, { state });
+  }
+  const [isMoved, setMoved] = useState(false);
+  /** Enter came before the answers to what was typed: it means the first of them. */
+  const [isAwaited, setAwaited] = useState(false);
+  const isAnswered = paused === typed.trim() && !isFetching;
+  useEffect(() => {
+    if (!isAwaited || !isAnswered) return;
+    setAwaited(false);
+    if (options[0]) choose(options[0]);
+  });
   return (
     <Dialog
       open
@@ -116,14 +130,20 @@ export default function PaletteDialog({ onClose, onKeys }: PaletteDialogProps) {
         loadingText={say('app.loading')}
         noOptionsText={say('picker.none')}
         forcePopupIcon={false}
-        onInputChange={(_event, next, reason) => reason === 'input' && setTyped(next)}
-        onChange={(_event, option) => {
-          if (option === null) return;
-          onClose();
-          if (option.act) option.act();
-          else void navigate(option.to ?? '/', { state: option.state });
+        onInputChange={(_event, next, reason) => {
+          if (reason !== 'input') return;
+          setTyped(next);
+          setMoved(false);
+          setAwaited(false);
         }}
-        onKeyDown={(event) => event.key === 'Escape' && onClose()}
+        onHighlightChange={() => setMoved(true)}
+        onChange={(_event, option) => option && choose(option)}
+        onKeyDown={(event) => {
+          if (event.key === 'Escape') onClose();
+          if (event.key !== 'Enter' || event.nativeEvent.isComposing || isAnswered || isMoved) return;
+          event.defaultMuiPrevented = true;
+          setAwaited(true);
+        }}
         slots={{ popper: Inline }}
         slotProps={{ listbox: { sx: { maxHeight: '60vh' } } }}
         renderGroup={({ key, group, children }) => (

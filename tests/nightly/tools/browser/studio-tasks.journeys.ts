@@ -78,7 +78,10 @@ test('find a record by half a word', async () => {
   await close();
 });
 
-test('Enter opens the first record found, whichever type answers first', async () => {
+test.each([
+  ['after', true],
+  ['before', false],
+])('Enter %s the answers opens the first record found, whichever type answers first', async (_, isLate) => {
   const { page, complaints, close } = await visit(DESK);
   await page.goto(`${server.url}/studio/products`);
   await page.getByRole('heading', { name: 'Products' }).waitFor();
@@ -92,7 +95,22 @@ test('Enter opens the first record found, whichever type answers first', async (
   await page.keyboard.press('Control+k');
   await page.getByRole('dialog').waitFor();
   await page.keyboard.type('schm');
-  await page.getByRole('option', { name: /Ben Schmidt/ }).waitFor();
+  if (isLate) await page.getByRole('option', { name: /Ben Schmidt/ }).waitFor();
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Ben Schmidt' }).waitFor();
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+test('Enter opens what was typed, not what an earlier part of it has found', async () => {
+  const { page, complaints, close } = await visit(DESK);
+  await page.goto(`${server.url}/studio/products`);
+  await page.getByRole('heading', { name: 'Products' }).waitFor();
+  await page.keyboard.press('Control+k');
+  await page.getByRole('dialog').waitFor();
+  await page.keyboard.type('s');
+  await page.getByRole('option', { name: /Beans/ }).waitFor();
+  await page.keyboard.type('chm');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'Ben Schmidt' }).waitFor();
   expect(complaints).toEqual([]);
