@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Model } from '../../model/model.ts';
-import { Problem, reasonOf, StartError } from '../../problem.ts';
+import { Problem, StartError } from '../../problem.ts';
 import { SCHEMA_CHECK_INTERVAL_MS } from '../database.ts';
 import type { Dialect } from '../dialect.ts';
 import { type Driver, type Follower, type Reader, UNWATCHED, type Writer } from '../driver.ts';
@@ -137,12 +137,11 @@ export async function applyPlan(
   };
   const triggers = [...new Set(asFound.flatMap((one) => one.triggers ?? []))].join(', ');
   const named = (error: unknown): never => {
-    // Deferred rules of others speak at the end.
     const isRefused = error instanceof Problem && error.code === 'refused-by-database';
+    if (!isRefused && (triggers === '' || !(error instanceof StartError) || error instanceof StalePlan)) throw error;
     const reason = isRefused
       ? `The database refuses a seed record: ${error.message}. Nothing was changed.`
-      : reasonOf(error);
-    if (!isRefused && (triggers === '' || !(error instanceof StartError) || error instanceof StalePlan)) throw error;
+      : error.message;
     throw new StartError(triggers === '' ? reason : `${reason}\nTriggers that fired: ${triggers}`, { cause: error });
   };
   if (plan.steps.every(isSeed)) {
