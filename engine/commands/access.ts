@@ -9,9 +9,8 @@ import { placeOf, type Role, type Written } from '../access/roles.ts';
 import { type Rule, ruleOf } from '../access/rules.ts';
 import { startEngine } from '../engine.ts';
 import { unescaped } from '../http/routes.ts';
-import { escapeStep, isObject, type JsonObject, type JsonValue, parsedJson } from '../json/json.ts';
-import type { Identifier } from '../model/identifier.ts';
-import { identifierIn, type Model, ownersOf, type RecordType, relationsIn } from '../model/model.ts';
+import { isObject, type JsonObject, type JsonValue, parsedJson } from '../json/json.ts';
+import { type Model, ownersOf, type RecordType, recordsWithin } from '../model/model.ts';
 import { type Action, ACTIONS, ALL_RIGHTS, withOwned } from '../model/rights.ts';
 import { StartError } from '../problem.ts';
 import { print } from '../process.ts';
@@ -115,11 +114,14 @@ const explain = command(
         lines.push(`  ${action}: ${describeRule(role, type, action, model)}`);
         if (identifier !== '') lines.push(...(await unmetOf(unescaped(identifier), type, action)));
       }
-      for (const nested of type ? nestedIn(type, parsedJson(given ?? '') ?? null) : []) {
-        const unmet = await unmetOf(String(nested.identifier), nested.type, nested.action);
-        const described = describeRule(role, nested.type, nested.action, model);
-        if (unmet.length > 0)
-          lines.push(`  ${nested.pointer}, ${nested.action} of ${nested.type.name}: ${described}`, ...unmet);
+      const nested = type ? nestedIn(type, parsedJson(given ?? '')) : [];
+      for (const { relation, body: sent, identifier: of, pointer } of nested) {
+        if (of === undefined) continue;
+        const { target } = relation;
+        const action = Object.keys(sent).length > 1 ? 'update' : 'read';
+        const unmet = await unmetOf(String(of), target, action);
+        const described = describeRule(role, target, action, model);
+        if (unmet.length > 0) lines.push(`  ${pointer}, ${action} of ${target.name}: ${described}`, ...unmet);
       }
       if (type?.history) lines.push(`  history: ${describeHistory(role, type, model)}`);
       print(lines.join('\n'));
@@ -131,27 +133,11 @@ const explain = command(
   },
 );
 
-interface NestedRecord {
-  readonly type: RecordType;
-  readonly identifier: Identifier;
-  readonly action: Action;
-  readonly pointer: string;
-}
-
-/** The records that a body names below its own: to link them, or to change them. */
-function nestedIn(type: RecordType, body: JsonValue, above = ''): readonly NestedRecord[] {
-  if (Array.isArray(body)) return body.flatMap((one, index) => nestedIn(type, one, `${above}/${index}`));
-  if (!isObject(body)) return [];
-  return relationsIn(type, body).flatMap(({ name, target }) => {
-    const [value, at] = [body[name] ?? null, `${above}/${escapeStep(name)}`];
-    const named = [value].flat().flatMap((item: JsonValue, index): NestedRecord | readonly [] => {
-      const identifier = isObject(item) ? identifierIn(item, target) : undefined;
-      if (!isObject(item) || identifier === undefined) return [];
-      const action = Object.keys(item).length > 1 ? 'update' : 'read';
-      return { type: target, identifier, action, pointer: Array.isArray(value) ? `${at}/${index}` : at };
-    });
-    return [...named, ...nestedIn(target, value, at)];
-  });
+/** The records within a body, or within each item of an array. */
+function nestedIn(type: RecordType, sent: JsonValue | undefined): ReturnType<typeof recordsWithin> {
+  if (isObject(sent)) return recordsWithin(type, sent);
+  const items = Array.isArray(sent) ? sent : [];
+  return items.flatMap((one: JsonValue, at) => (isObject(one) ? recordsWithin(type, one, `/${at}`) : []));
 }
 
 /** The faults of a problem, each with its place in the body, or else its detail. */

@@ -11,7 +11,7 @@ import type {
   TypeTitle,
 } from '../descriptor/descriptor.ts';
 import type { FieldType, Generated, OperatorName, Shape } from '../field-types/field-type.ts';
-import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
+import { escapeStep, isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import { memoized } from '../memo.ts';
 import { generatedName } from '../names.ts';
 import { type Identifier, type IdentifierField, identifierOf } from './identifier.ts';
@@ -315,6 +315,24 @@ export const newItems = (bodies: readonly JsonObject[]): readonly BodyRecord[] =
 export const relationsIn = ({ relations }: RecordType, body: JsonObject): readonly Relation[] =>
   relations.size === 0 ? [] : Object.keys(body).flatMap((key) => relations.get(key) ?? []);
 
+interface NestedRecord extends BodyRecord {
+  /** It leads to the record. */
+  readonly relation: Relation;
+}
+
+/** The records within a body, however deep: to link or to change them, or new ones. */
+export const recordsWithin = (type: RecordType, body: JsonObject, pointer = ''): readonly NestedRecord[] =>
+  relationsIn(type, body).flatMap((relation) => {
+    const { name, target } = relation;
+    const value = body[name] ?? null;
+    return [value].flat().flatMap((item: JsonValue, index): readonly NestedRecord[] => {
+      if (!isObject(item)) return [];
+      const at = `${pointer}/${escapeStep(name)}${Array.isArray(value) ? `/${index}` : ''}`;
+      const record = { relation, body: item, identifier: identifierIn(item, target), pointer: at };
+      return [record, ...recordsWithin(target, item, at)];
+    });
+  });
+
 /** Groups of fields whose values, all of them, name the record of a relation that only links. */
 export const linkKeys = memoized(({ target, fields, nested }: Relation): readonly (readonly Field[])[] =>
   uniqueIndexes(target).flatMap(({ members }) => {
@@ -337,12 +355,7 @@ const hasLinkKeys = memoized((type: RecordType): boolean =>
 /** Whether a body names a record by unique values. */
 export const namesByValues = (type: RecordType, body: JsonObject): boolean =>
   hasLinkKeys(type) &&
-  relationsIn(type, body).some((relation) =>
-    [body[relation.name] ?? null].flat().some((item: JsonValue) => {
-      if (!isObject(item)) return false;
-      return linkKeyIn(relation, item) !== undefined || namesByValues(relation.target, item);
-    }),
-  );
+  recordsWithin(type, body).some((record) => linkKeyIn(record.relation, record.body) !== undefined);
 
 /** The request body: one record, or the array of records. */
 export function documentOf(records: readonly BodyRecord[]): JsonValue {

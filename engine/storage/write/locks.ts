@@ -1,7 +1,7 @@
 /** Locks the records in the body and the records that the ETag in If-Match covers, in one order to avoid deadlocks. */
-import { escapeStep, isObject, type JsonObject } from '../../json/json.ts';
+import type { JsonObject } from '../../json/json.ts';
 import { compareIdentifiers, type Identifier } from '../../model/identifier.ts';
-import { type BodyRecord, identifierIn, type RecordType, relationsIn } from '../../model/model.ts';
+import { type BodyRecord, type RecordType, recordsWithin } from '../../model/model.ts';
 import { Problem } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { COPIES_OF_TEXT, type Row } from '../driver.ts';
@@ -73,18 +73,11 @@ export async function lockNamed(
 }
 
 function nameWithin(named: NamedRecords, type: RecordType, body: JsonObject, pointer: string): void {
-  for (const { name, target, link } of relationsIn(type, body)) {
-    const value = body[name] ?? null;
-    for (const [index, item] of [value].flat().entries()) {
-      if (!isObject(item)) continue;
-      const at = `${pointer}/${escapeStep(name)}${Array.isArray(value) ? `/${index}` : ''}`;
-      const identifier = identifierIn(item, target);
-      // Other writes must not delete a record that is only linked, but may link it.
-      const isLink = link.at !== 'target' && Object.keys(item).length === 1;
-      const strength = isLink ? 'key share' : 'update';
-      if (identifier !== undefined) note(named, { type: target, identifier, pointer: at, strength });
-      nameWithin(named, target, item, at);
-    }
+  for (const { relation, body: item, identifier, pointer: at } of recordsWithin(type, body, pointer)) {
+    if (identifier === undefined) continue;
+    // Other writes must not delete a record that is only linked, but may link it.
+    const isLink = relation.link.at !== 'target' && Object.keys(item).length === 1;
+    note(named, { type: relation.target, identifier, pointer: at, strength: isLink ? 'key share' : 'update' });
   }
 }
 
