@@ -110,7 +110,7 @@ export async function reworded<T>(work: () => T | Promise<T>, word: (fault: Faul
   }
 }
 
-/** What the work returns; undefined if it fails. */
+/** The result of the work; undefined if it throws an error. */
 export function attempted<T>(work: () => T): T | undefined {
   try {
     return work();

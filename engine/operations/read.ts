@@ -3,7 +3,7 @@ import type { CountMode } from '../descriptor/descriptor.ts';
 import type { Caller } from '../edge/caller.ts';
 import type { Identifier } from '../model/identifier.ts';
 import type { RecordType } from '../model/model.ts';
-import type { ListQuery, LogQuery, SummaryQuery, View } from '../query/list-query.ts';
+import type { ListQuery, LogQuery, View } from '../query/list-query.ts';
 import { encodeCursor } from '../query/paging.ts';
 import { notFound } from '../storage/read/reads.ts';
 import type { LogPage } from '../storage/store.ts';
@@ -33,8 +33,9 @@ function found(type: RecordType, id: Identifier, json: string | undefined): Reco
 /** Reading and sending so many rows takes half a millisecond; more wait for a turn of long work. */
 const QUICK_ROWS = 100;
 
+/** Waits if the page may be long; without a limit, it is the whole list. */
 export async function turnOf(
-  { limit = Infinity }: Pick<ListQuery | SummaryQuery, 'limit'>,
+  { limit = Infinity }: { readonly limit?: number | undefined },
   caller: Caller,
 ): Promise<void> {
   if (limit > QUICK_ROWS) await caller.turn();

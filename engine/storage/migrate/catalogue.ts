@@ -106,7 +106,7 @@ export const otherColumns = (catalogue: Catalogue, type: AppliedType): readonly 
 
 const KINDS = ['column', 'index', 'trigger', 'notNull', 'reader', 'property'];
 
-/** What somebody else has made of the engine's tables; `name` says what it is. */
+/** Objects that somebody else has added to the engine's tables; `name`: as messages show it. */
 function othersOf(applied: AppliedModel, catalogue: Catalogue): readonly Found[] {
   const [indexes, links] = [ownIndexes(applied), new Set(ownLinks(applied))];
   return ownTables(applied).flatMap((own) => {
@@ -135,7 +135,7 @@ export function othersIn(applied: AppliedModel, catalogue: Catalogue): readonly 
 
 const PARTS = /^(constraint|index|trigger) /;
 
-/** What goes with a table that a step drops. */
+/** Constraints, indexes and triggers of others that go with the table that a step drops. */
 export function takenBy(step: MigrationStep, { others }: Surroundings): readonly string[] {
   const taken = isTableDrop(step) ? (others.get(step.rowsIn ?? '') ?? []) : [];
   return [...new Set(taken.filter(({ name }) => PARTS.test(name)).map(withTable))];
@@ -159,7 +159,7 @@ const ownNames = (applied: AppliedModel, hasKeys: boolean): readonly string[] =>
     .flat(2)
     .map(nameKey);
 
-/** What surrounds the steps of a plan. `twice`: names that several tables and indexes would have. */
+/** Names and objects with which a step can collide. `twice`: names that several tables and indexes would have. */
 export function surroundingsOf(
   { applied, wanted }: Pick<Plan, 'applied' | 'wanted'>,
   catalogue: Catalogue,

@@ -244,7 +244,7 @@ async function writeRecords(transaction: Transaction, asked: RecordsRequest): Pr
   const carryOut = async () => carriedOut(transaction, request, session, await planWrite(session, allowed, roots));
   if (unmet === undefined && expected.length > 0 && view && !isLocked) throw new Overtaken();
   if (unmet === undefined) return carryOut();
-  // What a role may not do comes first, and some of it only the end of the write can tell.
+  // A refusal of the role comes first, and some refusals only the end of the write can tell.
   const failure = allowed.expected.length > 0 ? await failureOf(carryOut()) : undefined;
   throw failure instanceof Problem && failure.code === 'forbidden' ? failure : unmet;
 }
