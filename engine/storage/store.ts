@@ -145,7 +145,7 @@ export interface Retried extends KeptAnswer {
 }
 
 /** A write under an idempotency key: a retry does nothing, and gets the answer of `again`. */
-export interface Keyed<A> extends Once {
+interface Keyed<A> extends Once {
   readonly again: (retried: Retried) => A;
 }
 

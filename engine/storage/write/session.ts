@@ -62,7 +62,7 @@ export interface Node {
   storedOpenKeys: RawMembers | undefined;
 }
 
-export interface Assigned {
+interface Assigned {
   readonly value: SqlValue | Node;
   readonly pointer: string;
   /** A set omitted the record: a link in another part of the body takes precedence. */
