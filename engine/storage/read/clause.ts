@@ -16,7 +16,7 @@ import {
   showsLink,
   type VisibleTable,
 } from '../../model/rights.ts';
-import { type Column, columnsOf } from '../columns.ts';
+import { type Column, columnsOf, writtenSql } from '../columns.ts';
 import type { Dialect, RecordStatement, Statement } from '../dialect.ts';
 import type { Reader, RecordReader, Values } from '../driver.ts';
 import { createJoinedTables, sqlOf } from './conditions.ts';
@@ -47,11 +47,15 @@ export function createVisible(dialect: Dialect) {
       return prepared(new Clause(rights, dialect).before(statement));
     }),
   );
-  const meeting = memoized((conditions: readonly Filter[], table: VisibleTable, rights: Rights): Bound =>
-    prepared(new Clause(rights, dialect).meeting(table, conditions)),
+  const meeting = memoized(
+    (conditions: readonly Filter[], table: VisibleTable, rights: Rights, columns?: readonly Column[]): Bound =>
+      prepared(new Clause(rights, dialect).meeting(table, conditions, columns)),
   );
   return {
-    /** Finds those of the given records that meet conditions of the role. Bound: JSON array of identifiers. */
+    /**
+     * Finds those of the given records that meet conditions of the role. Bound: JSON array of identifiers. With `columns`, whether
+     * a record with other values would. Bound, before the conditions: its identifier and the values of the columns.
+     */
     meeting,
     bind: (rights: Rights, statement: RecordStatement): Bound => boundTo(rights)(statement),
     to: (rights: Rights, reader: Reader): RecordReader => visibleReader(boundTo(rights), reader),
@@ -111,14 +115,19 @@ class Clause {
     return { sql, reads: [...new Set([...reads.map(wholeName), ...this.#data])], values: this.#values };
   }
 
-  meeting({ type, data }: VisibleTable, conditions: readonly Filter[]) {
+  meeting({ type, data }: VisibleTable, conditions: readonly Filter[], columns?: readonly Column[]) {
     const { quote, name, oneOf } = this.#dialect;
     this.#data.add(type.table);
     const { joins, condition } = this.#condition(data, conditions, ROW);
     const identifier = `${ROW}.${quote(data.identifier.column)}`;
     const among = oneOf(identifier, identifierSql(data.identifier, name));
-    const from = `${quote(data.table)} as ${ROW}${joins}`;
-    const sql = `with ${this.#whole().join(', ')} select ${identifier} from ${from} where ${condition} and ${among}`;
+    const table = quote(data.table);
+    const names = [data.identifier.column, ...(columns?.map((column) => column.name) ?? [])].map(quote).join();
+    const values = ['?', ...(columns?.map(({ field }) => writtenSql(field, '?', name)) ?? [])].join();
+    // The table gives the values their types.
+    const row = `(select ${names} from ${table} where 1 = 0 union all select ${values})`;
+    const from = `${columns ? row : table} as ${ROW}${joins} where ${condition}${columns ? '' : ` and ${among}`}`;
+    const sql = `with ${this.#whole().join(', ')} select ${identifier} from ${from}`;
     return { sql, reads: [...this.#data], values: this.#values };
   }
 

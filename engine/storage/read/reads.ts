@@ -12,6 +12,7 @@ import type { Filter, ListQuery, SummaryQuery, View } from '../../query/list-que
 import { digestOf } from '../../query/paging.ts';
 import { ownFields } from '../../query/paths.ts';
 import { MAX_GROUPS } from '../../query/summary.ts';
+import type { Column } from '../columns.ts';
 import type { Dialect, RecordStatement } from '../dialect.ts';
 import {
   type Awaitable,
@@ -21,6 +22,7 @@ import {
   type RecordReader,
   type Row,
   type Snapshot,
+  type Values,
 } from '../driver.ts';
 import type { Page, Store, Summary } from '../store.ts';
 import { conditionsOn, createVisible } from './clause.ts';
@@ -47,13 +49,14 @@ export interface Reads extends Pick<Store, 'get' | 'page' | 'stream' | 'summary'
   record(reader: Reader, view: View, identifier: Identifier, caller?: Caller): Promise<string | undefined>;
   /** Problem: `record-not-found`. */
   records(reader: Reader, view: View, identifiers: readonly Identifier[], caller?: Caller): Promise<readonly string[]>;
-  /** Which of the records meet conditions of a role; none do if these are undefined. */
+  /** Which of the records meet conditions of a role; none do if these are undefined. `row`: of one that has other values. */
   meeting(
     reader: Reader,
     rights: Rights,
     type: RecordType,
     conditions: readonly Filter[] | undefined,
     identifiers: readonly Identifier[],
+    row?: { readonly columns: readonly Column[]; readonly values: Values },
   ): Promise<ReadonlySet<Identifier>>;
   readonly shown: ReturnType<typeof createFindViewRows>;
   found(query: ListQuery, caller?: Caller): Promise<readonly Identifier[]>;
@@ -377,12 +380,13 @@ export function createReads(driver: Driver): Reads {
           limit: some.length,
         }),
       ),
-    meeting: async (reader, rights, type, conditions, some) => {
+    meeting: async (reader, rights, type, conditions, some, row) => {
       const table = rights.checked?.get(type.table);
       if (conditions?.length === 0 || table === undefined) return new Set(some);
       if (conditions === undefined || some.length === 0) return new Set();
-      const { statement, values } = visible.meeting(conditions, table, rights);
-      return new Set((await reader.column(statement, [...values, JSON.stringify(some)])) as readonly Identifier[]);
+      const { statement, values } = visible.meeting(conditions, table, rights, row?.columns);
+      const bound = row ? [...row.values, ...values] : [...values, JSON.stringify(some)];
+      return new Set((await reader.column(statement, bound)) as readonly Identifier[]);
     },
     shown: createFindViewRows(driver.dialect, visible.to),
     summary: async (query, count, caller = NO_CLIENT) => {

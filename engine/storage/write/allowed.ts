@@ -12,6 +12,7 @@ import { type Action, entryOf, has, isKnown, shows, takes } from '../../model/ri
 import { type Fault, faultyRequest } from '../../problem.ts';
 import { encode } from '../columns.ts';
 import {
+  finalValue,
   idOf,
   isChanged,
   isNode,
@@ -264,17 +265,14 @@ async function ownersOf(
 function refuseRecord(session: WriteSession, { type, action, pointer, record, at }: Expected<Identifier | Node>): void {
   const { records, unique } = session;
   const isFound = records.some((item) => item.pointer === pointer && item.identifier === idIn(record));
-  if (unique && action === 'update' && isNode(record) && isFound) throw notUpsertable(session, [pointer]);
+  if (unique && action === 'update' && isNode(record) && isFound) {
+    const names = unique.members.map(({ name }) => name);
+    const message = `Another record has this value of ${names.map((name) => `"${name}"`).join(' and ')} already`;
+    const place = `${pointer}/${escapeStep(names[0] ?? '')}`;
+    throw faultyRequest('unique-conflict', [{ pointer: place, code: 'unique', message }]);
+  }
   const name = action === 'create' ? `records of ${type.name} here` : nameOf({ type, identifier: idIn(record) });
   forbid(session, pointer, `You may not ${action === 'update' ? 'change' : action} ${name}`, at);
-}
-
-/** Of an upsert, for a record that the role may not read or may not change. */
-export function notUpsertable({ unique }: Pick<WriteSession, 'unique'>, pointers: readonly string[]) {
-  const names = unique?.members.map(({ name }) => name) ?? [];
-  const message = `Another record has this value of ${names.map((name) => `"${name}"`).join(' and ')} already`;
-  const faults = pointers.map((at) => ({ pointer: `${at}/${escapeStep(names[0] ?? '')}`, code: 'unique', message }));
-  return faultyRequest('unique-conflict', faults);
 }
 
 function throwForbidden({ records, forbidden: all }: WriteSession): void {
@@ -287,8 +285,42 @@ function throwForbidden({ records, forbidden: all }: WriteSession): void {
 // Records, after the write.
 
 /** Throws `forbidden` unless all records are as they must be at the end of the write. */
-export async function confirm(session: WriteSession, expected: readonly Expected<Identifier>[]): Promise<void> {
-  for (const { type, pointer, at } of await unmetOf(session, expected))
+export const confirm = async (session: WriteSession, expected: readonly Expected<Identifier>[]): Promise<void> =>
+  forbidResults(session, await unmetOf(session, expected));
+
+function forbidResults(session: WriteSession, unmet: readonly Omit<Expected<unknown>, 'record'>[]): void {
+  for (const { type, pointer, at } of unmet)
     forbid(session, pointer, `You may not write a record of ${type.name} like this`, at);
   throwForbidden(session);
+}
+
+/**
+ * Before a conflict is told: throws `forbidden` if the values of a record show that it will not be as it must be. Otherwise the
+ * conflict would tell of records that the role can neither read nor write.
+ */
+export async function confirmValues(
+  session: WriteSession,
+  { expected }: Allowed,
+  valueAfter: (node: Node, column: string) => SqlValue | Node,
+): Promise<void> {
+  const unmet: Expected<Node>[] = [];
+  for (const { record, ...one } of expected) {
+    if (!isNode(record)) continue;
+    const { identifier, table } = record;
+    const conditions = one.conditions.filter((condition) => isOfValues(record, condition));
+    const after = table.names.map((name) => valueAfter(record, name)).map((value) => (isNode(value) ? null : value));
+    const row = { columns: table.columns, values: [identifier ?? null, ...after] };
+    const { reads, writer, rights } = session;
+    const met = await reads.meeting(writer, rights, one.type, conditions, [identifier ?? 0], row);
+    if (met.size === 0) unmet.push({ ...one, record });
+  }
+  forbidResults(session, unmet);
+}
+
+/** Whether a condition concerns only own values, and stored records that they link: no set of the record, and no new one. */
+function isOfValues(node: Node, condition: Filter): boolean {
+  if ('items' in condition) return condition.items.flat().every((one) => isOfValues(node, one));
+  const [first] = condition.path.relations;
+  if (first) return first.link.at === 'source' && !isNode(finalValue(node, first.link.reference.column));
+  return condition.kind === 'value' && (condition.path.field !== undefined || node.identifier !== undefined);
 }

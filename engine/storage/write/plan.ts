@@ -18,12 +18,12 @@ import {
   uniqueIndexes,
 } from '../../model/model.ts';
 import { can, namesRecords } from '../../model/rights.ts';
-import { faultyRequest, type Problem } from '../../problem.ts';
+import { failureOf, faultyRequest, type Problem } from '../../problem.ts';
 import { type Column, columnOf, encode, foldedText, heldOperand, stampValues, withFolded } from '../columns.ts';
 import type { Row } from '../driver.ts';
 import { type Cascade, type Deletion, type Refusal, tooManyRows, type Unlinked, walkCascade } from './cascade.ts';
 import { findHolder, recordNames, refuseConflicts } from './conflicts.ts';
-import type { Allowed, Expected } from './allowed.ts';
+import { type Allowed, confirmValues, type Expected } from './allowed.ts';
 import { checkLinks, stampChanged } from './resolve.ts';
 import {
   finalValue,
@@ -143,8 +143,10 @@ interface Resolved {
 /** `roots`: the records that the request names. */
 export async function planWrite(session: WriteSession, allowed: Allowed, roots: readonly Node[]): Promise<WritePlan> {
   const plan = planOf(session, allowed, await checkedChanges(session), roots);
-  if (session.isSearched) await refuseConflicts(session);
-  return plan;
+  const conflict = session.isSearched ? await failureOf(refuseConflicts(session)) : undefined;
+  if (conflict === undefined) return plan;
+  await confirmValues(session, allowed, valueAfter);
+  throw conflict;
 }
 
 /** Refuses what the references of a body forbid, finds what goes with its changes, and puts them in order. */
@@ -181,7 +183,7 @@ function planOf(session: WriteSession, allowed: Allowed, resolved: Resolved, roo
     const { type, table, stored, identifier, pointer: at } = node;
     const set = new Map<string, SqlValue | NewRow>();
     if (stored) for (const [name, value] of withFolded(table, changes)) set.set(name, planned(value));
-    else for (const name of table.names) set.set(name, planned(newValue(node, name)));
+    else for (const name of table.names) set.set(name, planned(valueAfter(node, name)));
     return {
       kind: stored ? 'update' : 'insert',
       type,
@@ -362,14 +364,11 @@ function openColumn(node: Node): string | undefined {
   return rawObject(members.values());
 }
 
-/** The value of a column of a new record. */
-function newValue(node: Node, name: string): SqlValue | Node {
-  const assigned = node.assigned.get(name);
-  if (assigned) return assigned.value;
+/** The value of a column after the write. */
+function valueAfter(node: Node, name: string): SqlValue | Node {
   const text = node.table.texts.get(name);
   if (text !== undefined) return foldedText(finalValue(node, text));
-  if (name === OPEN_COLUMN) return openColumn(node) ?? '{}';
-  return node.table.defaults.get(name) ?? null;
+  return name === OPEN_COLUMN ? (openColumn(node) ?? '{}') : finalValue(node, name);
 }
 
 /** `again`: columns that hold a placeholder and need their value back. */

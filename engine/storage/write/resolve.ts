@@ -25,7 +25,8 @@ import { shortened } from '../../names.ts';
 import { type Fault, faultyRequest, Problem } from '../../problem.ts';
 import { meets } from '../../query/operators.ts';
 import { columnType, encode, encodedDefault, stampFor } from '../columns.ts';
-import { giveValues, isSeenIn, isSent, knowsAll, notUpsertable, setValue } from './allowed.ts';
+import { Overtaken } from '../driver.ts';
+import { giveValues, isSeenIn, isSent, knowsAll, setValue } from './allowed.ts';
 import {
   assign,
   type Claim,
@@ -515,18 +516,17 @@ function refuseCycles({ awaits, contradictions }: WriteSession): void {
 
 function requireFound(session: WriteSession, roots: readonly Node[]): void {
   const missing: Fault[] = [];
-  const lost: string[] = [];
   for (const [index, node] of roots.entries()) {
     const pointer = session.records[index]?.pointer ?? '';
     // The URL, not the body, names the record.
     const at = pointer === '' ? '' : identifierAt(node.type, pointer);
-    if (node.isLost) lost.push(pointer);
     if (node.isLost) missing.push({ pointer: at, code: 'not-found', message: `There is no ${nameOf(node)}` });
     else if (node.stored) session.named.push({ node, pointer: at });
   }
   const [first] = missing;
   if (!first) return;
-  if (session.unique) throw notUpsertable(session, lost);
+  // An upsert has just found it.
+  if (session.unique) throw new Overtaken();
   throw session.records[0]?.pointer === ''
     ? new Problem('record-not-found', first.message)
     : faultyRequest('record-not-found', missing);

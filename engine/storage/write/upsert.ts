@@ -1,17 +1,20 @@
 /** Finds the records that have the unique values of a body, and turns an upsert into creates and updates. */
 import { escapeStep } from '../../json/json.ts';
-import type { Identifier } from '../../model/identifier.ts';
 import { type Fault, faultyRequest, throwTogether } from '../../problem.ts';
 import { Overtaken, type Values } from '../driver.ts';
 import type { UpsertRequest, WriteItem } from '../store.ts';
-import { findHolder, keyIn } from './conflicts.ts';
+import { keyIn } from './conflicts.ts';
+import { findSeen } from './links.ts';
 import type { Transaction } from './session.ts';
 
-/** If two writers both find no record, the unique index stops one, which runs again and finds the record. */
-export async function findItems({ writer, tables, driver: { dialect } }: Transaction, request: UpsertRequest) {
-  const { type, unique, faultsIn } = request;
-  const find = (key: Values): Promise<Identifier | undefined> => findHolder(writer, tables.of(type), unique, key);
-  const keys = request.items.map(({ body, key = body }) => keyIn(unique, key, dialect));
+/**
+ * If two writers both find no record, the unique index stops one, which runs again and finds the record. For a record that the
+ * client may not read, an upsert is a create, which may not even be allowed: then no response tells of the record.
+ */
+export async function findItems(transaction: Transaction, request: UpsertRequest) {
+  const { unique, faultsIn } = request;
+  const find = (key: Values) => findSeen(transaction, request, unique, key);
+  const keys = request.items.map(({ body, key = body }) => keyIn(unique, key, transaction.driver.dialect));
   const before = await Promise.all(keys.map(find));
   const items = request.items.map(({ body, pointer, precondition }, index): WriteItem => {
     return { body, pointer, identifier: before[index], precondition };

@@ -6,7 +6,7 @@ import { ALL_RIGHTS, entryOf, namesRecords } from '../../model/rights.ts';
 import { failureOf, faultyRequest, Problem, reworded, throwTogether } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { type Clock, createStamp } from '../columns.ts';
-import { type Driver, Overtaken, type Writer } from '../driver.ts';
+import { ConstraintError, type Driver, Overtaken, type Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type * as stored from '../store.ts';
 import { noDeletion, planRestore, restoreFault } from '../log/restore.ts';
@@ -246,7 +246,9 @@ async function writeRecords(transaction: Transaction, asked: RecordsRequest): Pr
   if (unmet === undefined) return carryOut();
   // A refusal of the role comes first, and some refusals only the end of the write can tell.
   const failure = allowed.expected.length > 0 ? await failureOf(carryOut()) : undefined;
-  throw failure instanceof Problem && failure.code === 'forbidden' ? failure : unmet;
+  // The search for conflicts may find that the role forbids the record.
+  const isUnsearched = failure instanceof ConstraintError && !transaction.isSearched;
+  throw isUnsearched || (failure instanceof Problem && failure.code === 'forbidden') ? failure : unmet;
 }
 
 /** Brings back a deleted record. Whoever may not read it is told that there was none. */
