@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type CryptoKey, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import { CompactSign, type CryptoKey, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { exchange } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 
@@ -116,8 +116,9 @@ test.each<[string, () => Promise<string>]>([
 });
 
 test('30 seconds of skew are tolerated', async () => {
-  expect((await ask(await tokenOf(one, {}, { exp: now() - 20 }))).status).toBe(200);
-  expect((await ask(await tokenOf(one, { nbf: now() + 20 }))).status).toBe(200);
+  expect((await ask(await tokenOf(one, {}, { exp: now() - 25 }))).status).toBe(200);
+  expect((await ask(await tokenOf(one, { nbf: now() + 29 }))).status).toBe(200);
+  expect((await ask(await tokenOf(one, { nbf: now() + 35 }))).status).toBe(401);
 });
 
 test('a token without a role is refused, and not asked to sign in again', async () => {
@@ -162,4 +163,78 @@ test('a start does not wait for an address that hangs', async () => {
   await other.close();
   keyServer.closeAllConnections();
   published.hangs = false;
+});
+
+describe('with two issuers, and keys of other kinds among theirs', () => {
+  let several: TestServer;
+  let secret: Uint8Array;
+  let leaked: Signer;
+  let rsa: Signer;
+
+  beforeAll(async () => {
+    rsa = await signer('rsa', 'RS256');
+    leaked = await signer('private');
+    secret = crypto.getRandomValues(new Uint8Array(32));
+    const accessDirectory = mkdtempSync(join(tmpdir(), 'access-'));
+    cpSync('tests/fixtures/roles/access', accessDirectory, { recursive: true });
+    const privateKey = { ...(await exportJWK(leaked.key)), kid: 'private', alg: 'ES256' };
+    const symmetric = { kty: 'oct', k: Buffer.from(secret).toString('base64url'), kid: 'secret', alg: 'HS256' };
+    const sets = { a: [one.jwk, privateKey, symmetric], b: [two.jwk, rsa.jwk], c: [{ kty: 'EC', kid: 'one' }] };
+    for (const [name, keys] of Object.entries(sets))
+      writeFileSync(join(accessDirectory, `${name}.json`), JSON.stringify({ keys }));
+    const issuers = Object.keys(sets).map((name) => {
+      const issuer = `https://${name}.example.com/`;
+      return { issuer, name, audience: AUDIENCE, jwks: `${name}.json`, role: { claim: 'role' } };
+    });
+    writeFileSync(join(accessDirectory, 'issuers.yaml'), JSON.stringify({ issuers }));
+    const settings = { accessDirectory, logLevel: 'silent' as const };
+    several = await startTestServer({ schemaDirectory: 'tests/fixtures/roles/schema', settings });
+  });
+  afterAll(() => several.close());
+
+  const ofIssuer = (name: string, by: Signer, claims: JWTPayload = {}, alg = 'ES256') =>
+    tokenOf(by, { role: 'editor', ...claims }, { issuer: `https://${name}.example.com/`, alg });
+  const signed = (header: object, payload: string, key: CryptoKey | Uint8Array) =>
+    new CompactSign(new TextEncoder().encode(payload))
+      .setProtectedHeader({ alg: 'ES256', kid: 'one', ...header })
+      .sign(key, { crit: { other: true } });
+  const claimsOf = (more = ''): string =>
+    `{"iss":"https://a.example.com/","aud":"${AUDIENCE}","exp":${now() + 60},"role":"editor","sub":"anna"${more}}`;
+  const meOf = async (token: string) => {
+    const headers = { authorization: `Bearer ${token}` };
+    const { status, text } = await exchange(several.url, 'GET /api/$me', { headers });
+    return [status, (JSON.parse(text) as { name?: string }).name];
+  };
+
+  test('each vouches for its own subjects', async () => {
+    expect(await meOf(await ofIssuer('a', one))).toEqual([200, 'a/anna']);
+    expect(await meOf(await ofIssuer('b', two))).toEqual([200, 'b/anna']);
+    expect(await meOf(await ofIssuer('b', rsa, {}, 'RS256'))).toEqual([200, 'b/anna']);
+  });
+
+  test('of a claim that stands twice, the last counts, as for the signature of its issuer', async () => {
+    expect(await meOf(await signed({}, claimsOf(',"sub":"bert"'), one.key))).toEqual([200, 'a/bert']);
+    expect(await meOf(await signed({}, claimsOf(',"iss":"https://b.example.com/"'), one.key))).toEqual([
+      401,
+      undefined,
+    ]);
+  });
+
+  test.each<[string, () => Promise<string>]>([
+    ['with the key of another issuer', () => ofIssuer('a', two)],
+    ['with the key of another issuer, under a known name', () => ofIssuer('a', { ...two, kid: 'one' })],
+    ['with a key whose private part is published', () => ofIssuer('a', leaked)],
+    ['of an issuer with a malformed key', () => ofIssuer('c', one)],
+    ['with a published secret', () => signed({ alg: 'HS256', kid: 'secret' }, claimsOf(), secret)],
+    ['with the name of a published secret', () => signed({ kid: 'secret' }, claimsOf(), one.key)],
+    ['with an algorithm of another kind of key', () => signed({ alg: 'RS256', kid: 'one' }, claimsOf(), rsa.key)],
+    ['with a key of its own', () => signed({ kid: undefined, jwk: two.jwk }, claimsOf(), two.key)],
+    ['with a critical header that is unknown', () => signed({ crit: ['other'], other: 1 }, claimsOf(), one.key)],
+    ['with an unencoded payload', () => signed({ crit: ['b64'], b64: true }, 'x', one.key)],
+    ['whose payload is no object', () => signed({}, '["anna"]', one.key)],
+    ['whose end is a text', () => signed({}, claimsOf(',"exp":"2999"'), one.key)],
+    ['with five parts', async () => `${await ofIssuer('a', one)}.x.y`],
+  ])('401: %s', async (_, make) => {
+    expect(await meOf(await make())).toEqual([401, undefined]);
+  });
 });
