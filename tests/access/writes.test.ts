@@ -453,6 +453,15 @@ test('effects leave out hidden records and fields', async () => {
   expect(made).toMatchObject({ answer: { status: 201, body: null }, effects: [] });
 });
 
+test('a dry run uses up no identifier, and shows the next', async () => {
+  const create = (more = '') => send('branch', `POST /api/orders${more}`, { number: '$new' });
+  const shown = await Promise.all([create('?dryRun=true'), create('?dryRun=true')]);
+  const { headers } = await create();
+  const [first, second] = shown.map(({ text }) => JSON.parse(text) as { answer: { headers: JsonObject } });
+  const location = headers['location'];
+  expect([first, second].map((one) => one?.answer.headers['Location'])).toEqual([location, location]);
+});
+
 test('an idempotency key belongs to the identity, and a retry is answered by the rights of today', async () => {
   const key = { 'idempotency-key': `k${round}` };
   const first = await send('hider', 'POST /api/orders', { number: '$new', branch: $('north') }, key);

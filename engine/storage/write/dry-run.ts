@@ -176,6 +176,15 @@ async function numbersFor({ tables, writer }: WriteSession, { rows }: WritePlan)
   return created;
 }
 
+/** A plan that moves no sequence when it is carried out: its new records have the identifiers that would be next. */
+export async function numbered(session: WriteSession, plan: WritePlan): Promise<WritePlan> {
+  const created = await numbersFor(session, plan);
+  const rows = plan.rows.map((change): RowChange => {
+    return change.kind === 'insert' ? { ...change, identifier: numberOf(change.rows[0] ?? 0, created) } : change;
+  });
+  return { ...plan, rows };
+}
+
 interface Parts {
   readonly session: WriteSession;
   readonly plan: WritePlan;

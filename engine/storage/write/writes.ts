@@ -13,7 +13,7 @@ import { noDeletion, planRestore, restoreFault } from '../log/restore.ts';
 import { allow, allowBody, confirm } from './allowed.ts';
 import { apply, isViolation, located, RefusedRow } from './apply.ts';
 import { deleteFound, deleteOne } from './delete.ts';
-import { dryRunOf, effectsOf, seenIn } from './dry-run.ts';
+import { dryRunOf, effectsOf, numbered, seenIn } from './dry-run.ts';
 import { lockNamed, shownTo } from './locks.ts';
 import { withLinked } from './links.ts';
 import { createOnce, forgetKeys } from './once.ts';
@@ -282,11 +282,12 @@ async function carriedOut(
   { writer, reads, tables, isSearched, driver }: Transaction,
   request: Pick<RecordsRequest, 'type' | 'view' | 'caller' | 'unread' | 'dryRun' | 'rights'>,
   session: WriteSession,
-  plan: WritePlan,
+  planned: WritePlan,
 ): Promise<stored.WrittenRecords> {
   const { type, view, caller, unread = !view, dryRun, rights = ALL_RIGHTS } = request;
   const readable = entryOf(rights, type.name, 'read')?.where;
-  if (dryRun && !rights.checked) return dryRunOf(session, plan, unread ? undefined : view, reads, driver.dialect);
+  if (dryRun && !rights.checked) return dryRunOf(session, planned, unread ? undefined : view, reads, driver.dialect);
+  const plan = dryRun ? await numbered(session, planned) : planned;
   if (isSearched && tables.checkNow) await writer.run(tables.checkNow, []);
   const created = await apply(session, plan);
   const identifiers = plan.roots.map((row) => numberOf(row, created));
