@@ -52,10 +52,7 @@ export function createVisible(dialect: Dialect) {
       prepared(new Clause(rights, dialect).meeting(table, conditions, columns)),
   );
   return {
-    /**
-     * Finds those of the given records that meet conditions of the role. Bound: JSON array of identifiers. With `columns`, whether
-     * a record with other values would. Bound, before the conditions: its identifier and the values of the columns.
-     */
+    /** Finds those of the given records that meet conditions of the role. Bound: JSON array of identifiers; or first a row. */
     meeting,
     bind: (rights: Rights, statement: RecordStatement): Bound => boundTo(rights)(statement),
     to: (rights: Rights, reader: Reader): RecordReader => visibleReader(boundTo(rights), reader),

@@ -23,6 +23,7 @@ import {
   type Node,
   storedValue,
   touch,
+  valueAfter,
   type WriteSession,
 } from './session.ts';
 
@@ -285,42 +286,41 @@ function throwForbidden({ records, forbidden: all }: WriteSession): void {
 // Records, after the write.
 
 /** Throws `forbidden` unless all records are as they must be at the end of the write. */
-export const confirm = async (session: WriteSession, expected: readonly Expected<Identifier>[]): Promise<void> =>
-  forbidResults(session, await unmetOf(session, expected));
-
-function forbidResults(session: WriteSession, unmet: readonly Omit<Expected<unknown>, 'record'>[]): void {
-  for (const { type, pointer, at } of unmet)
-    forbid(session, pointer, `You may not write a record of ${type.name} like this`, at);
+export async function confirm(session: WriteSession, expected: readonly Expected<Identifier>[]): Promise<void> {
+  for (const one of await unmetOf(session, expected)) forbidResult(session, one);
   throwForbidden(session);
 }
 
-/**
- * Before a conflict is told: throws `forbidden` if the values of a record show that it will not be as it must be. Otherwise the
- * conflict would tell of records that the role can neither read nor write.
- */
-export async function confirmValues(
-  session: WriteSession,
-  { expected }: Allowed,
-  valueAfter: (node: Node, column: string) => SqlValue | Node,
-): Promise<void> {
-  const unmet: Expected<Node>[] = [];
-  for (const { record, ...one } of expected) {
+const forbidResult = (session: WriteSession, { type, pointer, at }: Omit<Expected<unknown>, 'record'>): void =>
+  forbid(session, pointer, `You may not write a record of ${type.name} like this`, at);
+
+/** Before a refusal, which could tell of hidden records, throws `forbidden` if a record will not be as it must be. */
+export const forbiddenFirst = (session: WriteSession, allowed: Allowed, work: Promise<void>): Promise<void> =>
+  work.catch(async (refusal: unknown) => {
+    await confirmValues(session, allowed);
+    throw refusal;
+  });
+
+/** Throws `forbidden` if values show that a record will not be as it must be at the end of the write. */
+async function confirmValues(session: WriteSession, { expected }: Allowed): Promise<void> {
+  const { reads, writer, rights } = session;
+  for (const one of expected) {
+    const { record, type } = one;
     if (!isNode(record)) continue;
     const { identifier, table } = record;
     const conditions = one.conditions.filter((condition) => isOfValues(record, condition));
     const after = table.names.map((name) => valueAfter(record, name)).map((value) => (isNode(value) ? null : value));
     const row = { columns: table.columns, values: [identifier ?? null, ...after] };
-    const { reads, writer, rights } = session;
-    const met = await reads.meeting(writer, rights, one.type, conditions, [identifier ?? 0], row);
-    if (met.size === 0) unmet.push({ ...one, record });
+    const met = await reads.meeting(writer, rights, type, conditions, [identifier ?? 0], row);
+    if (met.size === 0) forbidResult(session, one);
   }
-  forbidResults(session, unmet);
+  throwForbidden(session);
 }
 
-/** Whether a condition concerns only own values, and stored records that they link: no set of the record, and no new one. */
+/** Whether a condition concerns values that are known, and stored records that they link: no set of the record, no new one. */
 function isOfValues(node: Node, condition: Filter): boolean {
   if ('items' in condition) return condition.items.flat().every((one) => isOfValues(node, one));
   const [first] = condition.path.relations;
   if (first) return first.link.at === 'source' && !isNode(finalValue(node, first.link.reference.column));
-  return condition.kind === 'value' && (condition.path.field !== undefined || node.identifier !== undefined);
+  return condition.kind === 'value' && condition.path.field?.generated === undefined;
 }

@@ -27,7 +27,7 @@ import {
 import { added, isIn, type RecordSet, seenAmong, type WriteSession } from './session.ts';
 import { rowsJson } from './tables.ts';
 
-/** `view`: undefined if the answer shows no records. */
+/** `plan`: numbered. `view`: undefined if the answer shows no records. */
 export async function dryRunOf(
   session: WriteSession,
   plan: WritePlan,
@@ -35,7 +35,8 @@ export async function dryRunOf(
   reads: Pick<Reads, 'records' | 'shown'>,
   dialect: Dialect,
 ): Promise<WrittenRecords> {
-  const created = await numbersFor(session, plan);
+  const created: Identifier[] = [];
+  for (const change of plan.rows) if (change.kind === 'insert') noteIdentifier(created, change, change.identifier ?? 0);
   const identifiers = plan.roots.map((row) => numberOf(row, created));
   const reader = view && (await previewReader({ session, plan, created, dialect, reads }, view));
   const bodies = view && reader ? await reads.records(reader, view, identifiers, session.caller) : [];
@@ -163,24 +164,19 @@ function changedKeys(before: string, after: string): readonly string[] {
   return [...new Set([...old.keys(), ...now.keys()])].filter((key) => old.get(key)?.text !== now.get(key)?.text);
 }
 
-/** Numbers new records after the greatest identifier ever used, in the order in which the write would insert them. */
-async function numbersFor({ tables, writer }: WriteSession, { rows }: WritePlan): Promise<readonly Identifier[]> {
-  const created: Identifier[] = [];
-  const inserts = rows.filter(({ kind }) => kind === 'insert');
+/** The plan with the identifiers that its new records would get: after the greatest ever used, in the order of the inserts. */
+export async function numbered({ tables, writer }: WriteSession, plan: WritePlan): Promise<WritePlan> {
+  const last = new Map<RecordType, number>();
+  const inserts = plan.rows.filter(({ kind }) => kind === 'insert');
   for (const [type, some] of Map.groupBy(inserts, (change) => change.type)) {
     const { lastIdentifier } = tables.of(type);
-    const last = lastIdentifier ? Number((await writer.value(lastIdentifier, [])) ?? 0) : 0;
-    let next = greatestOf(some, last);
-    for (const change of some) noteIdentifier(created, change, change.identifier ?? (next += 1));
+    last.set(type, greatestOf(some, lastIdentifier ? Number((await writer.value(lastIdentifier, [])) ?? 0) : 0));
   }
-  return created;
-}
-
-/** A plan that moves no sequence when it is carried out: its new records have the identifiers that would be next. */
-export async function numbered(session: WriteSession, plan: WritePlan): Promise<WritePlan> {
-  const created = await numbersFor(session, plan);
   const rows = plan.rows.map((change): RowChange => {
-    return change.kind === 'insert' ? { ...change, identifier: numberOf(change.rows[0] ?? 0, created) } : change;
+    if (change.kind !== 'insert' || change.identifier !== undefined) return change;
+    const identifier = (last.get(change.type) ?? 0) + 1;
+    last.set(change.type, identifier);
+    return { ...change, identifier };
   });
   return { ...plan, rows };
 }

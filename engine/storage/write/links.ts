@@ -1,31 +1,18 @@
 /** Links that name their records by unique values: each gets the identifier of the record that has these. */
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json/json.ts';
 import type { RawMembers } from '../../json/tokenizer.ts';
-import { type Field, linkKeyIn, type RecordType, relationsIn, type UniqueMembers } from '../../model/model.ts';
+import { type Field, linkKeyIn, type RecordType, relationsIn } from '../../model/model.ts';
 import type { Identifier } from '../../model/identifier.ts';
-import { ALL_RIGHTS, shows } from '../../model/rights.ts';
+import { ALL_RIGHTS, entryOf, shows } from '../../model/rights.ts';
 import type { Fault } from '../../problem.ts';
-import type { Values } from '../driver.ts';
 import type { WriteRequest } from '../store.ts';
 import { findHolder, keyIn } from './conflicts.ts';
-import { seenAmong, type Transaction, type UnknownLinks } from './session.ts';
+import type { Transaction, UnknownLinks } from './session.ts';
 
 type Linking = Pick<WriteRequest, 'type' | 'items' | 'raw' | 'faults' | 'rights'>;
 
-/** The record with these unique values, if the client may read it. */
-export async function findSeen(
-  transaction: Transaction,
-  { type, rights = ALL_RIGHTS }: Pick<WriteRequest, 'type' | 'rights'>,
-  unique: UniqueMembers,
-  key: Values,
-): Promise<Identifier | undefined> {
-  const holder = await findHolder(transaction.writer, transaction.tables.of(type), unique, key);
-  const session = { ...transaction, rights, sight: new Map() };
-  return holder === undefined ? undefined : (await seenAmong(session, type, [holder]))[0];
-}
-
 export async function withLinked<R extends Linking>(
-  transaction: Transaction,
+  { writer, reads, tables, driver: { dialect } }: Transaction,
   request: R,
 ): Promise<R & { readonly unknown: UnknownLinks }> {
   const raw = new Map<JsonObject, RawMembers>(request.raw);
@@ -41,6 +28,12 @@ export async function withLinked<R extends Linking>(
   };
 
   const { rights = ALL_RIGHTS } = request;
+  const isSeen = async (type: RecordType, members: readonly Field[], identifier: Identifier): Promise<boolean> => {
+    const { where } = entryOf(rights, type.name, 'read') ?? {};
+    if (!members.every(({ name }) => shows(rights, type, name))) return false;
+    return (await reads.meeting(writer, rights, type, where, [identifier])).has(identifier);
+  };
+
   async function linkedIn(type: RecordType, body: JsonObject, pointer: string): Promise<JsonObject> {
     const entries: Record<string, JsonValue> = {};
     for (const relation of relationsIn(type, body)) {
@@ -53,9 +46,8 @@ export async function withLinked<R extends Linking>(
         if (!members) return inner;
         const { name } = target.identifier;
         const unique = { name: members.map((one) => one.name).join(), members };
-        const isShown = members.every((one) => shows(rights, target, one.name));
-        const values = keyIn(unique, item, transaction.driver.dialect);
-        const found = isShown ? await findSeen(transaction, { type: target, rights }, unique, values) : undefined;
+        const holder = await findHolder(writer, tables.of(target), unique, keyIn(unique, item, dialect));
+        const found = holder === undefined || !(await isSeen(target, members, holder)) ? undefined : holder;
         // A value that equals the stored one may be spelled differently.
         if (found !== undefined) return replaced(inner, { [name]: found }, members);
         const [first = name] = members.map((one) => one.name);

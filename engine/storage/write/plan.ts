@@ -18,12 +18,12 @@ import {
   uniqueIndexes,
 } from '../../model/model.ts';
 import { can, namesRecords } from '../../model/rights.ts';
-import { failureOf, faultyRequest, type Problem } from '../../problem.ts';
-import { type Column, columnOf, encode, foldedText, heldOperand, stampValues, withFolded } from '../columns.ts';
+import { faultyRequest, type Problem } from '../../problem.ts';
+import { type Column, columnOf, encode, heldOperand, stampValues, withFolded } from '../columns.ts';
 import type { Row } from '../driver.ts';
 import { type Cascade, type Deletion, type Refusal, tooManyRows, type Unlinked, walkCascade } from './cascade.ts';
 import { findHolder, recordNames, refuseConflicts } from './conflicts.ts';
-import { type Allowed, confirmValues, type Expected } from './allowed.ts';
+import { type Allowed, type Expected, forbiddenFirst } from './allowed.ts';
 import { checkLinks, stampChanged } from './resolve.ts';
 import {
   finalValue,
@@ -41,6 +41,7 @@ import {
   type Released,
   storedValue,
   throwRefused,
+  valueAfter,
   type WriteSession,
 } from './session.ts';
 
@@ -143,10 +144,8 @@ interface Resolved {
 /** `roots`: the records that the request names. */
 export async function planWrite(session: WriteSession, allowed: Allowed, roots: readonly Node[]): Promise<WritePlan> {
   const plan = planOf(session, allowed, await checkedChanges(session), roots);
-  const conflict = session.isSearched ? await failureOf(refuseConflicts(session)) : undefined;
-  if (conflict === undefined) return plan;
-  await confirmValues(session, allowed, valueAfter);
-  throw conflict;
+  if (session.isSearched) await forbiddenFirst(session, allowed, refuseConflicts(session));
+  return plan;
 }
 
 /** Refuses what the references of a body forbid, finds what goes with its changes, and puts them in order. */
@@ -183,7 +182,9 @@ function planOf(session: WriteSession, allowed: Allowed, resolved: Resolved, roo
     const { type, table, stored, identifier, pointer: at } = node;
     const set = new Map<string, SqlValue | NewRow>();
     if (stored) for (const [name, value] of withFolded(table, changes)) set.set(name, planned(value));
-    else for (const name of table.names) set.set(name, planned(valueAfter(node, name)));
+    else
+      for (const name of table.names)
+        set.set(name, name === OPEN_COLUMN ? (openColumn(node) ?? '{}') : planned(valueAfter(node, name)));
     return {
       kind: stored ? 'update' : 'insert',
       type,
@@ -362,13 +363,6 @@ function openColumn(node: Node): string | undefined {
     else members.set(key, { name: members.get(key)?.name ?? member.name, text: member.text });
   }
   return rawObject(members.values());
-}
-
-/** The value of a column after the write. */
-function valueAfter(node: Node, name: string): SqlValue | Node {
-  const text = node.table.texts.get(name);
-  if (text !== undefined) return foldedText(finalValue(node, text));
-  return name === OPEN_COLUMN ? (openColumn(node) ?? '{}') : finalValue(node, name);
 }
 
 /** `again`: columns that hold a placeholder and need their value back. */

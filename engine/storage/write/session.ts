@@ -26,7 +26,7 @@ import {
 } from '../../model/model.ts';
 import { ALL_RIGHTS, entryOf, type Rights } from '../../model/rights.ts';
 import { type Fault, faultyRequest, type Problem, type ProblemCode } from '../../problem.ts';
-import type { Stamp } from '../columns.ts';
+import { foldedText, type Stamp } from '../columns.ts';
 import type { Driver, Reader, Row, Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type { Tables, WriteTable } from './tables.ts';
@@ -361,6 +361,12 @@ export function finalValue(node: Node, column: string): SqlValue | Node {
   const known = node.assigned.get(column);
   if (known) return known.value;
   return (node.stored ? storedValue(node, column) : node.table.defaults.get(column)) ?? null;
+}
+
+/** The value of a column after the write, also of one for case-folded text. */
+export function valueAfter(node: Node, column: string): SqlValue | Node {
+  const text = node.table.texts.get(column);
+  return text === undefined ? finalValue(node, column) : foldedText(finalValue(node, text));
 }
 
 export const isInBody = ({ assigned, linked }: Node, column: string): boolean =>

@@ -1,20 +1,26 @@
 /** Finds the records that have the unique values of a body, and turns an upsert into creates and updates. */
 import { escapeStep } from '../../json/json.ts';
+import type { Identifier } from '../../model/identifier.ts';
+import { ALL_RIGHTS } from '../../model/rights.ts';
 import { type Fault, faultyRequest, throwTogether } from '../../problem.ts';
 import { Overtaken, type Values } from '../driver.ts';
 import type { UpsertRequest, WriteItem } from '../store.ts';
-import { keyIn } from './conflicts.ts';
-import { findSeen } from './links.ts';
-import type { Transaction } from './session.ts';
+import { findHolder, keyIn } from './conflicts.ts';
+import { seenAmong, type Transaction } from './session.ts';
 
 /**
- * If two writers both find no record, the unique index stops one, which runs again and finds the record. For a record that the
- * client may not read, an upsert is a create, which may not even be allowed: then no response tells of the record.
+ * If two writers both find no record, the unique index stops one, which runs again and finds the record. What the client may
+ * not read is not found: no response must tell of it where the client may not even create such a record.
  */
 export async function findItems(transaction: Transaction, request: UpsertRequest) {
-  const { unique, faultsIn } = request;
-  const find = (key: Values) => findSeen(transaction, request, unique, key);
-  const keys = request.items.map(({ body, key = body }) => keyIn(unique, key, transaction.driver.dialect));
+  const { writer, tables, driver } = transaction;
+  const { type, unique, faultsIn, rights = ALL_RIGHTS } = request;
+  const find = async (key: Values): Promise<Identifier | undefined> => {
+    const holder = await findHolder(writer, tables.of(type), unique, key);
+    const asked = { ...transaction, rights, sight: new Map() };
+    return holder === undefined ? undefined : (await seenAmong(asked, type, [holder]))[0];
+  };
+  const keys = request.items.map(({ body, key = body }) => keyIn(unique, key, driver.dialect));
   const before = await Promise.all(keys.map(find));
   const items = request.items.map(({ body, pointer, precondition }, index): WriteItem => {
     return { body, pointer, identifier: before[index], precondition };

@@ -2,15 +2,15 @@
 import { NO_CLIENT } from '../../edge/caller.ts';
 import type { Identifier } from '../../model/identifier.ts';
 import { type Model, namesByValues, relationsIn, type UniqueMembers } from '../../model/model.ts';
-import { ALL_RIGHTS, entryOf, namesRecords } from '../../model/rights.ts';
-import { failureOf, faultyRequest, Problem, reworded, throwTogether } from '../../problem.ts';
+import { ALL_RIGHTS, namesRecords } from '../../model/rights.ts';
+import { faultyRequest, Problem, reworded, throwTogether } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { type Clock, createStamp } from '../columns.ts';
-import { ConstraintError, type Driver, Overtaken, type Writer } from '../driver.ts';
+import { type Driver, Overtaken, type Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type * as stored from '../store.ts';
 import { noDeletion, planRestore, restoreFault } from '../log/restore.ts';
-import { allow, allowBody, confirm } from './allowed.ts';
+import { allow, allowBody, confirm, forbiddenFirst } from './allowed.ts';
 import { apply, isViolation, located, RefusedRow } from './apply.ts';
 import { deleteFound, deleteOne } from './delete.ts';
 import { dryRunOf, effectsOf, numbered, seenIn } from './dry-run.ts';
@@ -22,6 +22,7 @@ import { resolveBody } from './resolve.ts';
 import {
   createSession,
   onlyReading,
+  seenAmong,
   type Stamped,
   touch,
   type Transaction,
@@ -231,24 +232,15 @@ async function writeRecords(transaction: Transaction, asked: RecordsRequest): Pr
   await request.locked?.();
   const roots = await resolveBody(session, type);
   const allowed = await allowBody(session);
-  let unmet: unknown;
-  try {
+  const checked = async (): Promise<void> => {
     request.precondition?.();
-    if (view && expected.length > 0) {
-      const bodies = await reads.records(writer, view, tagged, caller);
-      throwTogether(bodies.map((body, index) => () => expected[index]?.precondition(body)));
-    }
-  } catch (error) {
-    unmet = error;
-  }
-  const carryOut = async () => carriedOut(transaction, request, session, await planWrite(session, allowed, roots));
-  if (unmet === undefined && expected.length > 0 && view && !isLocked) throw new Overtaken();
-  if (unmet === undefined) return carryOut();
-  // A refusal of the role comes first, and some refusals only the end of the write can tell.
-  const failure = allowed.expected.length > 0 ? await failureOf(carryOut()) : undefined;
-  // The search for conflicts may find that the role forbids the record.
-  const isUnsearched = failure instanceof ConstraintError && !transaction.isSearched;
-  throw isUnsearched || (failure instanceof Problem && failure.code === 'forbidden') ? failure : unmet;
+    if (!view || expected.length === 0) return;
+    const bodies = await reads.records(writer, view, tagged, caller);
+    throwTogether(bodies.map((body, index) => () => expected[index]?.precondition(body)));
+  };
+  await forbiddenFirst(session, allowed, checked());
+  if (expected.length > 0 && view && !isLocked) throw new Overtaken();
+  return carriedOut(transaction, request, session, await planWrite(session, allowed, roots));
 }
 
 /** Brings back a deleted record. Whoever may not read it is told that there was none. */
@@ -285,14 +277,12 @@ async function carriedOut(
   planned: WritePlan,
 ): Promise<stored.WrittenRecords> {
   const { type, view, caller, unread = !view, dryRun, rights = ALL_RIGHTS } = request;
-  const readable = entryOf(rights, type.name, 'read')?.where;
-  if (dryRun && !rights.checked) return dryRunOf(session, planned, unread ? undefined : view, reads, driver.dialect);
   const plan = dryRun ? await numbered(session, planned) : planned;
+  if (dryRun && !rights.checked) return dryRunOf(session, plan, unread ? undefined : view, reads, driver.dialect);
   if (isSearched && tables.checkNow) await writer.run(tables.checkNow, []);
   const created = await apply(session, plan);
   const identifiers = plan.roots.map((row) => numberOf(row, created));
-  const seen = rights.tables && view ? await reads.meeting(writer, rights, type, readable, identifiers) : undefined;
-  const shown = seen ? identifiers.filter((identifier) => seen.has(identifier)) : identifiers;
+  const shown = view ? await seenAmong({ ...session, sight: new Map() }, type, identifiers) : [];
   const bodies = view && !unread ? await reads.records(writer, view, shown, caller) : [];
   const bodyOf = new Map(shown.map((identifier, index) => [identifier, bodies[index]]));
   const records = identifiers.map((identifier) => ({ identifier, body: bodyOf.get(identifier) ?? '' }));
