@@ -8,12 +8,14 @@ import { as, type Service, startService } from './service.ts';
 
 const TYPE = `type: Offer
 history: true
-fields: { low: { type: integer }, high: { type: integer }, note: { type: string } }
+fields: { low: { type: integer }, high: { type: integer }, note: { type: string }, key: { type: string, unique: true } }
 checks: [{ must: { high: { gte: { field: low } } } }]
 `;
 const ROLES: Readonly<Record<string, string>> = {
   all: `read: { Offer: true }\nwrite: { Offer: true }`,
   seller: `read: { Offer: { except: [high] } }\nwrite: { Offer: { except: [high] } }\nhistory: '*'`,
+  locker: `read: { Offer: { except: [key] } }
+write: { Offer: true }`,
   setter: `read: { Offer: { except: [high] } }\nwrite: { Offer: true }`,
 };
 
@@ -25,7 +27,7 @@ beforeAll(async () => {
   for (const [name, text] of Object.entries(ROLES))
     writeFileSync(join(access, `${name}.yaml`), `role: ${name}\n${text}`);
   service = await startService(schema, await createDatabase(), access);
-  await service.engine.records('Offer').create({ low: 1, high: 5 });
+  await service.engine.records('Offer').create({ low: 1, high: 5, key: 'k' });
 });
 
 afterAll(async () => {
@@ -55,7 +57,23 @@ test.each([
 });
 
 test('what meets the check is written', async () => {
-  expect((await send('seller', 'PATCH /api/offers/1', { low: 5 })).body).toEqual({ id: 1, low: 5, note: null });
+  expect((await send('seller', 'PATCH /api/offers/1', { low: 5 })).body).toEqual({
+    id: 1,
+    low: 5,
+    note: null,
+    key: 'k',
+  });
+});
+
+test('a unique value that the role does not read belongs to another record, and nobody says to which', async () => {
+  const { id } = (await send('locker', 'POST /api/offers', { low: 1 })).body;
+  const message = 'Another record has this value of "key" already';
+  for (const title of ['POST /api/offers', `PATCH /api/offers/${Number(id)}`, 'POST /api/offers?dryRun=true']) {
+    const { status, body } = await send('locker', title, { key: 'k' });
+    expect([status, body['errors']]).toEqual([409, [{ pointer: '/key', code: 'unique', message }]]);
+  }
+  const { body } = await send('all', 'POST /api/offers', { key: 'k' });
+  expect(body['message']).toBe('Offer 1 has this value of "key" already');
 });
 
 test('a rule of others about a hidden field', async () => {

@@ -41,6 +41,9 @@ write:
   Document: { where: { unit: { claim: unit } } }
   Person: { where: { tenant.plan: { claim: plan } }, except: [pay] }
 history: [Person]`,
+  // Fields that the role may write and not read.
+  payer: `read: { Document: { where: { unit: { claim: unit } } }, Person: { where: { tenant: { claim: tenant } }, except: [pay, friend] } }
+write: { Document: { where: { unit: { claim: unit } } }, Person: { where: { tenant: { claim: tenant } } } }`,
   // Values that the client does not choose.
   setter: `read: { Document: { where: { unit: { claim: unit } } } }
 create: { Document: { set: { unit: { claim: unit } } } }
@@ -166,6 +169,11 @@ const CASES: readonly Case[] = [
   ['writer', `DELETE /api/people/${uuid(2)}`, undefined, 404],
   ['writer', 'DELETE /api/documents?_cnd[title]=PLAN&dryRun=true', undefined, 200, { prefer: 'max-affected=4' }],
   ['writer', 'PATCH /api/documents/8', { based_on: null, readers: [{ id: uuid(5) }], state: 'done' }, 200],
+  // Guesses at what is written and not read, in a record that is only linked.
+  ['payer', 'PATCH /api/documents/8', { readers: [{ id: uuid(5), pay: 5 }] }, 409],
+  ['payer', 'PATCH /api/documents/8', { readers: [{ id: uuid(5), friend: null }] }, 409],
+  ['payer', 'PATCH /api/documents/8?dryRun=true', { readers: [{ id: uuid(5), name: 'Ann', pay: null }] }, 409],
+  ['payer', `PATCH /api/people/${uuid(5)}?dryRun=true`, { pay: 5 }, 200],
   // A conflict with what the role reads, as ever.
   ['writer', 'POST /api/documents', { unit: 'a', title: 'plan' }, 409],
   ['writer', 'POST /api/people', person('A', 'Ann'), 409],

@@ -10,7 +10,7 @@ import {
   uniqueIndexes,
   type UniqueMembers,
 } from '../../model/model.ts';
-import { canFollow, knownMembers, namesRecords, type Rights } from '../../model/rights.ts';
+import { canFollow, knownMembers, namesRecords, type Rights, seesMember } from '../../model/rights.ts';
 import { faultyRequest, type Fault, MAX_ERRORS, type RecordName } from '../../problem.ts';
 import { columnOf, encode, heldOperand } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
@@ -125,16 +125,17 @@ function faultsOf({ rights }: WriteSession, { node, members, holder }: Conflict)
     const pointers = seen.length > 0 ? pointersTo(node, seen) : [node.pointer];
     return pointers.map((pointer) => ({ pointer, code: 'unique', message }));
   }
+  const isNamed = namesRecords(rights, node.type) && seen.every((one) => seesMember(rights, node.type, one));
   const inBody = typeof holder === 'object' && changes(holder, members) ? holder : undefined;
   const identifier = (typeof holder === 'object' ? holder.identifier : holder) ?? 0;
   return pointersTo(node, seen).map((pointer) => {
-    const stored = namesRecords(rights, node.type) ? `${node.type.name} ${identifier}` : 'Another record';
+    const stored = isNamed ? `${node.type.name} ${identifier}` : 'Another record';
     const who = inBody ? `"${pointersTo(inBody, seen).join('')}" in the same body` : stored;
     return {
       pointer,
       code: 'unique',
       message: `${who} has this value of ${names} already`,
-      ...recordNames(rights, node.type, inBody ? [] : [identifier]),
+      ...recordNames(rights, node.type, inBody || !isNamed ? [] : [identifier]),
     };
   });
 }

@@ -94,7 +94,10 @@ async function resolveRecord(session: WriteSession, { node, body, mention }: Bod
   for (const key of keysOf(body, session.raw.get(body))) {
     const pointer = `${mention.pointer}/${escapeStep(key)}`;
     const relation = node.type.relations.get(key);
-    if (!relation) resolveValue(session, node, body, key, { ...mention, pointer });
+    // Whether it differs would tell what is stored.
+    if (!mention.writable && key !== node.type.identifier.name && !isSeenIn(session, node, key))
+      refuseLinked(session, node, pointer);
+    else if (!relation) resolveValue(session, node, body, key, { ...mention, pointer });
     else if (!session.faulty.has(pointer)) {
       const named: Named = { session, node, relation, mention: { ...mention, pointer }, targets: new Map() };
       for (const item of await resolveRelation(named, body[key] ?? null)) nested.push(item);
@@ -115,10 +118,6 @@ interface Named {
 async function resolveRelation(named: Named, value: JsonValue): Promise<readonly BodyItem[]> {
   const { session, node, relation, mention } = named;
   const { link, toMany } = relation;
-  if (!mention.writable && !isSeenIn(session, node, relation.name)) {
-    refuseLinked(session, node, mention.pointer);
-    return [];
-  }
   if (mention.via?.relation.inverse === relation && !toMany) return namesParent(named, value, mention.via.parent);
   const bodies = (toMany ? value : [value]) as readonly JsonValue[];
   const most = bodies.length + session.writeRows + 1;
@@ -416,7 +415,6 @@ function resolveOpenKey(session: WriteSession, node: Node, key: string, sent: Ra
   const { pointer, writable } = mention;
   const before = openKeysOf(node).get(key);
   const member = session.mergePatch ? patched(before, sent) : sent;
-  if (!writable && !isSeenIn(session, node, key)) return refuseLinked(session, node, pointer);
   if (!isSent(session, node, key, mention, () => isSameMember(before, member))) return undefined;
   const known = node.openKeys.get(key);
   if (known && known.member?.text !== member?.text) return contradict(session, pointer, known.pointer);
