@@ -11,10 +11,14 @@ history: true
 fields: { low: { type: integer }, high: { type: integer }, note: { type: string }, key: { type: string, unique: true } }
 checks: [{ must: { high: { gte: { field: low } } } }]
 `;
+const LOAN = `type: Loan
+fields: { note: { type: string } }
+relations: { offer: { kind: belongsTo, type: Offer } }
+`;
 const ROLES: Readonly<Record<string, string>> = {
   all: `read: { Offer: true }\nwrite: { Offer: true }`,
   seller: `read: { Offer: { except: [high] } }\nwrite: { Offer: { except: [high] } }\nhistory: '*'`,
-  locker: `read: { Offer: { except: [key] } }
+  locker: `read: { Offer: { except: [key] }, Loan: { only: [note] } }
 write: { Offer: true }`,
   setter: `read: { Offer: { except: [high] } }\nwrite: { Offer: true }`,
 };
@@ -24,6 +28,7 @@ const [schema, access] = ['schema-', 'access-'].map((name) => mkdtempSync(join(t
 
 beforeAll(async () => {
   writeFileSync(join(schema, 'offer.yaml'), TYPE);
+  writeFileSync(join(schema, 'loan.yaml'), LOAN);
   for (const [name, text] of Object.entries(ROLES))
     writeFileSync(join(access, `${name}.yaml`), `role: ${name}\n${text}`);
   service = await startService(schema, await createDatabase(), access);
@@ -74,6 +79,15 @@ test('a unique value that the role does not read belongs to another record, and 
   }
   const { body } = await send('all', 'POST /api/offers', { key: 'k' });
   expect(body['message']).toBe('Offer 1 has this value of "key" already');
+});
+
+test('a link that the role does not read prevents a deletion, and nobody says of which record it is', async () => {
+  await service.engine.records('Loan').create({ offer: { id: 1 } });
+  for (const title of ['DELETE /api/offers/1', 'DELETE /api/offers/1?dryRun=true']) {
+    const { status, body } = await send('locker', title);
+    const message = 'Records of Loan refer to what would be deleted';
+    expect([status, body['errors']]).toEqual([409, [{ pointer: '', code: 'restrict', message }]]);
+  }
 });
 
 test('a rule of others about a hidden field', async () => {

@@ -28,6 +28,12 @@ relations:
   based_on: { kind: belongsTo, type: Document, onDelete: setNull }
   pages: { kind: hasMany, type: Page, inverse: document, owned: true }
 unique: [[unit, title]]`,
+  note: `type: Note
+fields: { text: { type: string } }
+relations:
+  about: { kind: belongsTo, type: Person, onDelete: setNull }
+  person: { kind: belongsTo, type: Person, onDelete: cascade }
+  people: { kind: manyToMany, type: Person }`,
   page: `type: Page
 fields: { number: { type: integer, required: true }, text: { type: string } }
 relations: { document: { kind: belongsTo, type: Document, inverse: pages, required: true } }
@@ -42,7 +48,7 @@ write:
   Person: { where: { tenant.plan: { claim: plan } }, except: [pay] }
 history: [Person]`,
   // Fields that the role may write and not read.
-  payer: `read: { Document: { where: { unit: { claim: unit } } }, Person: { where: { tenant: { claim: tenant } }, except: [pay, friend] } }
+  payer: `read: { Document: { where: { unit: { claim: unit } } }, Person: { where: { tenant: { claim: tenant } }, except: [pay, friend] }, Note: { only: [text] } }
 write: { Document: { where: { unit: { claim: unit } } }, Person: { where: { tenant: { claim: tenant } } } }`,
   // Values that the client does not choose.
   setter: `read: { Document: { where: { unit: { claim: unit } } } }
@@ -68,6 +74,9 @@ async function fill({ engine }: Service, hasHidden: boolean): Promise<void> {
     await make('Document', { id: 1, unit: 'b', title: 'Plan', price: '9.99', readers: [{ id: uuid(1) }] });
     await make('Page', { id: 1, number: 1, document: { id: 1 } });
   }
+  const bob = { id: uuid(6) };
+  await make('Note', { id: 1, text: 'n', ...(hasHidden ? { about: bob, people: [bob] } : {}) });
+  await make('Note', { id: 2, text: 'm', ...(hasHidden ? { person: bob } : {}) });
   const based = hasHidden ? { based_on: { id: 1 } } : {};
   await make('Document', { id: 8, unit: 'a', title: 'Plan', readers: [{ id: uuid(5) }], ...based });
   await make('Page', { id: 8, number: 1, text: 'x', document: { id: 8 } });
@@ -174,6 +183,9 @@ const CASES: readonly Case[] = [
   ['payer', 'PATCH /api/documents/8', { readers: [{ id: uuid(5), friend: null }] }, 409],
   ['payer', 'PATCH /api/documents/8?dryRun=true', { readers: [{ id: uuid(5), name: 'Ann', pay: null }] }, 409],
   ['payer', `PATCH /api/people/${uuid(5)}?dryRun=true`, { pay: 5 }, 200],
+  // Links of records that the role reads without these links.
+  ['payer', `DELETE /api/people/${uuid(6)}?dryRun=true`, undefined, 200],
+  ['payer', 'DELETE /api/people?_cnd[name]=Bob&dryRun=true', undefined, 200, { prefer: 'max-affected=1' }],
   // A conflict with what the role reads, as ever.
   ['writer', 'POST /api/documents', { unit: 'a', title: 'plan' }, 409],
   ['writer', 'POST /api/people', person('A', 'Ann'), 409],

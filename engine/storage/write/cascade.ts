@@ -1,7 +1,7 @@
 /** Deletion: before any write, one walk finds the records to delete and the records to unlink. */
 import type { Identifier } from '../../model/identifier.ts';
 import type { JoinTable, RecordType, Reference } from '../../model/model.ts';
-import { can, namesRecords, relationsFor, type Rights } from '../../model/rights.ts';
+import { can, namesRecords, relationsFor, type Rights, showsLink } from '../../model/rights.ts';
 import { type Fault, faultyRequest, MAX_ERRORS, type Problem } from '../../problem.ts';
 import { recordNames } from './conflicts.ts';
 import { added, isIn, type RecordSet, seenAmong, storedValue, type WriteSession } from './session.ts';
@@ -102,7 +102,7 @@ export async function walkCascade(
           (identifier) => !already.has(identifier),
         );
         for (const { some, isUnseen } of await bySight(session, child, found)) {
-          const isHidden = above.isHidden || isUnseen;
+          const isHidden = above.isHidden || isUnseen || !showsLink(rights, child, reference);
           const fresh = added(mine, child, [...some]);
           count(fresh.filter((identifier) => !isIn(other, child, identifier)).length, through, isHidden);
           if (!cascades && some.size > 0)
@@ -118,10 +118,11 @@ export async function walkCascade(
           (pair) => !seen.has(`${table.name} ${pair.join(' ')}`),
         );
         for (const pair of fresh) seen.add(`${table.name} ${pair.join(' ')}`);
+        const isShown = [table.left, table.right].some((side) => nameOfLink(rights, side.type, table));
         const isLeft = column === table.left.column;
         const others = fresh.map(([one, two]) => (isLeft ? two : one));
         for (const { some, isUnseen } of await bySight(session, (isLeft ? table.right : table.left).type, others)) {
-          const isHidden = above.isHidden || isUnseen || !can(rights, above.type, 'get');
+          const isHidden = above.isHidden || isUnseen || !isShown;
           const lost = fresh.filter(([one, two]) => some.has(isLeft ? two : one));
           if (lost.length > 0) cascade.pairs.push({ table, column, pairs: lost, isHidden });
           count(lost.length, above.through ?? nameOfLink(rights, type, table) ?? 'links', isHidden);
@@ -176,7 +177,8 @@ async function refuseRestricted(session: WriteSession, levels: readonly Level[],
       );
       if (found.length === 0) continue;
       if (above.isHidden || !can(rights, child, 'get')) hidden.add(HIDDEN);
-      else if (!namesRecords(rights, child)) hidden.add(`Records of ${child.name}`);
+      else if (!namesRecords(rights, child) || !showsLink(rights, child, reference))
+        hidden.add(`Records of ${child.name}`);
       else
         for (const [parent, some] of Map.groupBy(found, ([one]) => one)) {
           const staying = some.map(([, identifier]) => identifier);
