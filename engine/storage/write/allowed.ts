@@ -294,28 +294,26 @@ export async function confirm(session: WriteSession, expected: readonly Expected
 const forbidResult = (session: WriteSession, { type, pointer, at }: Omit<Expected<unknown>, 'record'>): void =>
   forbid(session, pointer, `You may not write a record of ${type.name} like this`, at);
 
-/** Before a refusal, which could tell of hidden records, throws `forbidden` if a record will not be as it must be. */
-export const forbiddenFirst = (session: WriteSession, allowed: Allowed, work: Promise<void>): Promise<void> =>
+/**
+ * Runs `work`. Before its refusal, which could tell of hidden records, throws `forbidden` if values show that a record will not
+ * be as it must be at the end of the write.
+ */
+export const forbiddenFirst = (session: WriteSession, { expected }: Allowed, work: Promise<void>): Promise<void> =>
   work.catch(async (refusal: unknown) => {
-    await confirmValues(session, allowed);
+    const { reads, writer, rights } = session;
+    for (const one of expected) {
+      const { record, type } = one;
+      if (!isNode(record)) continue;
+      const { identifier, table } = record;
+      const conditions = one.conditions.filter((condition) => isOfValues(record, condition));
+      const after = table.names.map((name) => valueAfter(record, name)).map((value) => (isNode(value) ? null : value));
+      const row = { columns: table.columns, values: [identifier ?? null, ...after] };
+      const met = await reads.meeting(writer, rights, type, conditions, [identifier ?? 0], row);
+      if (met.size === 0) forbidResult(session, one);
+    }
+    throwForbidden(session);
     throw refusal;
   });
-
-/** Throws `forbidden` if values show that a record will not be as it must be at the end of the write. */
-async function confirmValues(session: WriteSession, { expected }: Allowed): Promise<void> {
-  const { reads, writer, rights } = session;
-  for (const one of expected) {
-    const { record, type } = one;
-    if (!isNode(record)) continue;
-    const { identifier, table } = record;
-    const conditions = one.conditions.filter((condition) => isOfValues(record, condition));
-    const after = table.names.map((name) => valueAfter(record, name)).map((value) => (isNode(value) ? null : value));
-    const row = { columns: table.columns, values: [identifier ?? null, ...after] };
-    const met = await reads.meeting(writer, rights, type, conditions, [identifier ?? 0], row);
-    if (met.size === 0) forbidResult(session, one);
-  }
-  throwForbidden(session);
-}
 
 /** Whether a condition concerns values that are known, and stored records that they link: no set of the record, no new one. */
 function isOfValues(node: Node, condition: Filter): boolean {

@@ -8,15 +8,13 @@ import type { UpsertRequest, WriteItem } from '../store.ts';
 import { findHolder, keyIn } from './conflicts.ts';
 import { seenAmong, type Transaction } from './session.ts';
 
-/**
- * If two writers both find no record, the unique index stops one, which runs again and finds the record. What the client may
- * not read is not found: no response must tell of it where the client may not even create such a record.
- */
+/** If two writers both find no record, the unique index stops one, which runs again and finds the record. */
 export async function findItems(transaction: Transaction, request: UpsertRequest) {
-  const { writer, tables, driver } = transaction;
   const { type, unique, faultsIn, rights = ALL_RIGHTS } = request;
+  const { writer, tables, driver } = transaction;
   const find = async (key: Values): Promise<Identifier | undefined> => {
     const holder = await findHolder(writer, tables.of(type), unique, key);
+    // A record that the client may not read is not found: only a create may tell of it.
     const asked = { ...transaction, rights, sight: new Map() };
     return holder === undefined ? undefined : (await seenAmong(asked, type, [holder]))[0];
   };

@@ -282,7 +282,7 @@ async function carriedOut(
   if (isSearched && tables.checkNow) await writer.run(tables.checkNow, []);
   const created = await apply(session, plan);
   const identifiers = plan.roots.map((row) => numberOf(row, created));
-  const shown = view ? await seenAmong({ ...session, sight: new Map() }, type, identifiers) : [];
+  const shown = view ? await seenAmong({ reads, writer, rights, sight: new Map() }, type, identifiers) : [];
   const bodies = view && !unread ? await reads.records(writer, view, shown, caller) : [];
   const bodyOf = new Map(shown.map((identifier, index) => [identifier, bodies[index]]));
   const records = identifiers.map((identifier) => ({ identifier, body: bodyOf.get(identifier) ?? '' }));
