@@ -12,7 +12,7 @@ import type { View } from '../../query/list-query.ts';
 import type { Dialect, TypedColumn } from '../dialect.ts';
 import type { Reader, Statement } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
-import type { EffectKind, WriteEffect, WrittenRecords } from '../store.ts';
+import type { EffectKind, WriteEffect } from '../store.ts';
 import { columnSql, columnTypeOf } from '../tables.ts';
 import {
   boundTo,
@@ -26,23 +26,6 @@ import {
 } from './plan.ts';
 import { added, isIn, type RecordSet, seenAmong, type WriteSession } from './session.ts';
 import { rowsJson } from './tables.ts';
-
-/** `plan`: numbered. `view`: undefined if the answer shows no records. */
-export async function dryRunOf(
-  session: WriteSession,
-  plan: WritePlan,
-  view: View | undefined,
-  reads: Pick<Reads, 'records' | 'shown'>,
-  dialect: Dialect,
-): Promise<WrittenRecords> {
-  const created: Identifier[] = [];
-  for (const change of plan.rows) if (change.kind === 'insert') noteIdentifier(created, change, change.identifier ?? 0);
-  const identifiers = plan.roots.map((row) => numberOf(row, created));
-  const reader = view && (await previewReader({ session, plan, created, dialect, reads }, view));
-  const bodies = view && reader ? await reads.records(reader, view, identifiers, session.caller) : [];
-  const records = identifiers.map((identifier, index) => ({ identifier, body: bodies[index] ?? '' }));
-  return { records, effects: effectsOf(session, plan, created) };
-}
 
 const MAX_IDENTIFIERS = 1000;
 
@@ -181,6 +164,13 @@ export async function numbered({ tables, writer }: WriteSession, plan: WritePlan
   return { ...plan, rows };
 }
 
+/** The identifiers of a numbered plan. */
+export function numbersOf({ rows }: WritePlan): readonly Identifier[] {
+  const created: Identifier[] = [];
+  for (const change of rows) if (change.kind === 'insert') noteIdentifier(created, change, change.identifier ?? 0);
+  return created;
+}
+
 interface Parts {
   readonly session: WriteSession;
   readonly plan: WritePlan;
@@ -190,7 +180,8 @@ interface Parts {
   readonly reads: Pick<Reads, 'shown'>;
 }
 
-async function previewReader(parts: Parts, view: View): Promise<Reader> {
+/** Reads as if the plan had been applied. */
+export async function previewReader(parts: Parts, view: View): Promise<Reader> {
   const { session, dialect } = parts;
   const { writer } = session;
   const replaced = replacements(parts, await shownRows(parts, view));

@@ -13,7 +13,7 @@ import { noDeletion, planRestore, restoreFault } from '../log/restore.ts';
 import { allow, allowBody, confirm, forbiddenFirst } from './allowed.ts';
 import { apply, isViolation, located, RefusedRow } from './apply.ts';
 import { deleteFound, deleteOne } from './delete.ts';
-import { dryRunOf, effectsOf, numbered, seenIn } from './dry-run.ts';
+import { effectsOf, numbered, numbersOf, previewReader, seenIn } from './dry-run.ts';
 import { lockNamed, shownTo } from './locks.ts';
 import { withLinked } from './links.ts';
 import { createOnce, forgetKeys } from './once.ts';
@@ -269,21 +269,23 @@ async function restoreRecord(
   return written;
 }
 
-/** Applies the plan of a write, and reads the records back. */
+/** Applies the plan of a write, or numbers its new records for a dry run, and reads the records. */
 async function carriedOut(
-  { writer, reads, tables, isSearched, driver }: Transaction,
+  { writer, reads, tables, isSearched, driver: { dialect } }: Transaction,
   request: Pick<RecordsRequest, 'type' | 'view' | 'caller' | 'unread' | 'dryRun' | 'rights'>,
   session: WriteSession,
   planned: WritePlan,
 ): Promise<stored.WrittenRecords> {
   const { type, view, caller, unread = !view, dryRun, rights = ALL_RIGHTS } = request;
   const plan = dryRun ? await numbered(session, planned) : planned;
-  if (dryRun && !rights.checked) return dryRunOf(session, plan, unread ? undefined : view, reads, driver.dialect);
-  if (isSearched && tables.checkNow) await writer.run(tables.checkNow, []);
-  const created = await apply(session, plan);
+  const isApplied = !dryRun || rights.checked !== undefined;
+  if (isApplied && isSearched && tables.checkNow) await writer.run(tables.checkNow, []);
+  const created = isApplied ? await apply(session, plan) : numbersOf(plan);
   const identifiers = plan.roots.map((row) => numberOf(row, created));
   const shown = view ? await seenAmong({ reads, writer, rights, sight: new Map() }, type, identifiers) : [];
-  const bodies = view && !unread ? await reads.records(writer, view, shown, caller) : [];
+  const parts = { session, plan, created, dialect, reads };
+  const reader = view && !unread ? await (isApplied ? writer : previewReader(parts, view)) : undefined;
+  const bodies = view && reader ? await reads.records(reader, view, shown, caller) : [];
   const bodyOf = new Map(shown.map((identifier, index) => [identifier, bodies[index]]));
   const records = identifiers.map((identifier) => ({ identifier, body: bodyOf.get(identifier) ?? '' }));
   return {
