@@ -14,7 +14,7 @@ import { type Column, encode, hasDefault, stampFor } from '../columns.ts';
 import type { Statement } from '../driver.ts';
 import type { RecordRestoration } from '../store.ts';
 import { ALL_ALLOWED } from '../write/allowed.ts';
-import { planWrite, type RowChange, type WritePlan } from '../write/plan.ts';
+import { frozen, planWrite, type RowChange, type WritePlan } from '../write/plan.ts';
 import { holdToChecks } from '../write/resolve.ts';
 import {
   make,
@@ -109,7 +109,7 @@ export async function planRestore(
   throwRefused(session, 'invalid-reference');
   throwRefused(session, 'invalid-body');
   const plan = await planWrite(session, ALL_ALLOWED, [node]);
-  return { ...plan, rows: [...plan.rows, ...restoring.circular] };
+  return frozen({ ...plan, rows: [...plan.rows, ...restoring.circular] });
 }
 
 /** Records that the same write deleted with their owner. */

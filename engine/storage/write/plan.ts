@@ -126,8 +126,9 @@ export async function planDeletion(
 }
 
 /** All but the maps, which only their type protects. */
-function frozen(plan: WritePlan): WritePlan {
+export function frozen(plan: WritePlan): WritePlan {
   for (const list of Object.values(plan)) for (const one of Object.freeze(list)) Object.freeze(one);
+  for (const { rows } of plan.rows) Object.freeze(rows);
   return Object.freeze(plan);
 }
 
