@@ -1,5 +1,6 @@
-/** JSON values, and pointers to them. */
-import { attempted, faultyRequest, type Problem } from '../problem.ts';
+/** JSON values, pointers to them, and the order of faults by pointers. */
+import { memoized } from '../memo.ts';
+import { attempted, type Fault, faultyRequest, type Problem } from '../problem.ts';
 
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
 export interface JsonObject {
@@ -82,3 +83,31 @@ export function canonicalNumber(text: string): string {
 
 /** Whether a JSON number is an integer, such as `77.0` and `7.8e1`; JavaScript rounds `4503599627370497.5` to one. */
 export const isWhole = (text: string): boolean => /^-?\d+$/.test(text) || !/e-/i.test(canonicalNumber(text));
+
+// Faults in a body.
+
+/** Sorts faults as in the body, missing keys last, one per location and all unmet checks. `at`: the body's pointer. */
+export function inDocumentOrder(faults: readonly Fault[], body: JsonValue, at = ''): readonly Fault[] {
+  if (faults.length < 2) return faults;
+  /** A sort key for the location: it sorts before locations inside it. */
+  const orderOf = (location: string): string => {
+    let value: unknown = body;
+    const indexes = unescapedSteps(location.slice(at.length)).map((step) => {
+      const index = typeof value === 'object' && value !== null ? indexesOf(value).get(step) : undefined;
+      value = index === undefined ? undefined : Reflect.get(value as object, step);
+      return index === undefined ? '~' : String(index).padStart(8, '0');
+    });
+    return indexes.join('');
+  };
+  const located = [...Map.groupBy(faults, pointerOf)].map(([location, all]) => ({ order: orderOf(location), all }));
+  return located
+    .toSorted((a, b) => (a.order < b.order ? -1 : Number(a.order > b.order)))
+    .flatMap(({ all }) => (all[0]?.code === 'check' ? all.filter(({ code }) => code === 'check') : all.slice(0, 1)));
+}
+
+const indexesOf = memoized((value: object) => new Map(Object.keys(value).map((key, index) => [key, index])));
+
+const pointerOf = (fault: Fault): string => ('pointer' in fault ? fault.pointer : '');
+
+export const onePerLocation = (faults: readonly Fault[]): readonly Fault[] =>
+  [...Map.groupBy(faults, pointerOf).values()].flatMap((all) => all.slice(0, 1));

@@ -1,6 +1,5 @@
 /** Creates, changes and deletes records: validates bodies and passes them to the store. */
-import { inDocumentOrder } from '../json/fault-order.ts';
-import { escapeStep, isObject, type JsonObject, unescapedSteps } from '../json/json.ts';
+import { escapeStep, inDocumentOrder, isObject, type JsonObject, unescapedSteps } from '../json/json.ts';
 import { expectedOf } from '../model/identifier.ts';
 import {
   documentOf,
@@ -64,25 +63,20 @@ function resultOf(
   };
 }
 
-function validated(
-  { type, rights }: OperationContext,
-  validate: Validator,
-  items: readonly WriteItem[],
-  known: readonly Fault[],
-): ReturnType<typeof validatedFor> {
-  if (rights.key === '') return { faults: validate(items, known), isHidden: false };
-  return validatedFor(rights, type, validate, items, known);
-}
+const validated: typeof validatedFor = (rights, type, validate, items, known) =>
+  rights.key === ''
+    ? { faults: validate(items, known), isHidden: false }
+    : validatedFor(rights, type, validate, items, known);
 
 /** Throws the faults of a body, or returns them if the store may find more. `known`: faults found before. */
 function faultsIn(
-  context: OperationContext,
+  { type, rights }: OperationContext,
   validate: Validator,
   items: readonly WriteItem[],
   known: readonly Fault[] = [],
 ): readonly Fault[] {
-  const { faults, isHidden } = validated(context, validate, items, known);
-  const isAll = isHidden || !items.some(({ body }) => asksStored(context.type, body));
+  const { faults, isHidden } = validated(rights, type, validate, items, known);
+  const isAll = isHidden || !items.some(({ body }) => asksStored(type, body));
   if (faults.length > 0 && isAll) throw faultyRequest('invalid-body', faults);
   return faults;
 }
@@ -214,7 +208,7 @@ export const upsert: WriteOperation<UpsertQuery> = async (context, args) => {
   if (isArray) conditions.refusePreconditions(preconditions, mode, OWN_TAGS);
   const validate = validators.create(wholeOfVariant(type, query.view));
   const unknown = records.map((record) => ({ ...record, identifier: undefined }));
-  const { faults: all, isHidden } = validated(context, validate, unknown, faults);
+  const { faults: all, isHidden } = validated(rights, type, validate, unknown, faults);
   const { set = {} } = entryOf(rights, type.name, 'create') ?? {};
   const keyed = unknown.map((item) => ({ ...item, body: { ...set, ...item.body } }));
   const keyFaults = keyFaultsIn(type, all, query.unique, keyed, faults);

@@ -1,8 +1,7 @@
 /** Compiles validators of bodies, whose faults have a pointer, the expected value, and the nearest valid name. */
 import type { ValidateFunction } from 'ajv';
 import { createAjv } from '../field-types/ajv-keywords.ts';
-import { inDocumentOrder } from '../json/fault-order.ts';
-import { escapeStep, isObject } from '../json/json.ts';
+import { escapeStep, inDocumentOrder, isObject } from '../json/json.ts';
 import { memoized, perKey } from '../memo.ts';
 import { type BodyRecord, identifierIn, type Model, type RecordType, type Variant } from '../model/model.ts';
 import { type Fault, MAX_ERRORS } from '../problem.ts';

@@ -1,8 +1,7 @@
 /** Validates lines of an export: records as for create, plus read-only fields. */
 import { createAjv } from '../field-types/ajv-keywords.ts';
 import { withNull } from '../field-types/field-type.ts';
-import { onePerLocation } from '../json/fault-order.ts';
-import { escapeStep, type JsonObject } from '../json/json.ts';
+import { escapeStep, type JsonObject, onePerLocation } from '../json/json.ts';
 import { memoized } from '../memo.ts';
 import type { JoinTable, Model, RecordType } from '../model/model.ts';
 import { didYouMean } from '../names.ts';

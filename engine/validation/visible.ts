@@ -1,6 +1,5 @@
 /** Validates the part of a body that the client's rights cover. */
-import { inDocumentOrder } from '../json/fault-order.ts';
-import { escapeStep, isObject, type JsonObject, type JsonValue, unescapedStep } from '../json/json.ts';
+import { escapeStep, inDocumentOrder, isObject, type JsonObject, type JsonValue, unescapedStep } from '../json/json.ts';
 import { expectedOf } from '../model/identifier.ts';
 import {
   type BodyRecord,
@@ -23,6 +22,7 @@ import {
 import { didYouMean } from '../names.ts';
 import { type Fault, faultyRequest } from '../problem.ts';
 import { unknownKey } from './body-schema.ts';
+import type { Validator } from './compile.ts';
 
 interface Findings {
   readonly rights: Rights;
@@ -36,12 +36,12 @@ interface Findings {
 }
 
 /** For clients without all rights. Throws `forbidden` if the client may see but not write a value. */
-export function validatedFor<R extends BodyRecord>(
+export function validatedFor(
   rights: Rights,
   type: RecordType,
-  validate: (records: readonly R[], known: readonly Fault[]) => readonly Fault[],
-  records: readonly R[],
-  known: readonly Fault[] = [],
+  validate: Validator,
+  records: readonly BodyRecord[],
+  known: readonly Fault[],
 ): { readonly faults: readonly Fault[]; readonly isHidden: boolean } {
   const found: Findings = { rights, forbidden: [], unknown: [], isOther: false, linkOnly: new Map(), names: new Map() };
   const visible = records.map((record) => ({

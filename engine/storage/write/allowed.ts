@@ -3,8 +3,7 @@
  * must meet before the write and at its end. A plan cannot be made without `Allowed`, and `apply` confirms it.
  */
 import type { SqlValue } from '../../field-types/field-type.ts';
-import { inDocumentOrder } from '../../json/fault-order.ts';
-import { escapeStep, isObject } from '../../json/json.ts';
+import { escapeStep, inDocumentOrder, isObject } from '../../json/json.ts';
 import type { Filter } from '../../model/filters.ts';
 import type { Identifier } from '../../model/identifier.ts';
 import { documentOf, identifierIn, type OwnerLink, owningReferences, type RecordType } from '../../model/model.ts';

@@ -9,8 +9,7 @@
  */
 import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
-import type { JsonObject } from '../../json/json.ts';
-import { inDocumentOrder } from '../../json/fault-order.ts';
+import { inDocumentOrder, type JsonObject } from '../../json/json.ts';
 import { membersOf } from '../../json/raw.ts';
 import { NO_RAW_VALUES, type RawMember, type RawMembers, type RawValues } from '../../json/tokenizer.ts';
 import { compareIdentifiers, type Identifier } from '../../model/identifier.ts';
@@ -349,12 +348,10 @@ export const storedValue = ({ stored, table }: Node, column: string): SqlValue |
 
 export const isNode = (value: SqlValue | Node): value is Node => typeof value === 'object' && value !== null;
 
-/** The identifier of a linked record; undefined until its insert. */
-const plain = (value: SqlValue | Node): SqlValue | undefined => (isNode(value) ? value.identifier : value);
-
+/** Whether the body changes the column. A new record that it links may have no identifier yet. */
 export function isReplaced(node: Node, column: string): boolean {
-  const assigned = node.assigned.get(column);
-  return assigned !== undefined && plain(assigned.value) !== storedValue(node, column);
+  const { value } = node.assigned.get(column) ?? {};
+  return value !== undefined && (isNode(value) ? value.identifier : value) !== storedValue(node, column);
 }
 
 export function finalValue(node: Node, column: string): SqlValue | Node {
