@@ -30,7 +30,7 @@ import {
   appliedReference,
   type AppliedType,
 } from './applied.ts';
-import { createStep, type MigrationStep, type RowQuery, type StepCode, type StepParts } from './steps.ts';
+import { type MigrationStep, type RowQuery, type StepCode, type StepParts } from './steps.ts';
 import type { ColumnSource, TableAlteration } from './task.ts';
 
 type Named<T> = T & { readonly name: string };
@@ -137,9 +137,6 @@ export const isLimiting = (type: RecordType, before: AppliedType, { unique, memb
     (column, at) => memberAt(type, column) ?? (before.fields[members[at] ?? '']?.default ?? null) !== null,
   );
 
-const fieldBefore = ({ fields }: AppliedType, column: string): NamedField | undefined =>
-  named(fields).find((field) => field.column === column);
-
 export const partAt = ({ fields, hidden, references }: RecordType, column: string): Field | Reference | undefined =>
   [...fields.values(), ...hidden, ...references].find((part) => part.column === column);
 
@@ -214,12 +211,6 @@ export interface ReferenceChange extends ColumnSource {
   readonly before: AppliedReference | undefined;
 }
 
-export const diffOf = (pair: TypePair, dialect: Dialect): TypeDiff => ({
-  ...pair,
-  dialect,
-  step: (code, parts) => createStep(code, pair.type.name, { rowsIn: pair.before.table, ...parts }),
-});
-
 export function changeOf(
   diff: TypeDiff,
   table: RecordType,
@@ -233,7 +224,7 @@ export function changeOf(
   const fieldChanges = columns.flatMap((column): FieldChange | readonly [] => {
     const { field } = column;
     if (!field) return [];
-    const was = fieldBefore(before, field.column);
+    const was = named(before.fields).find((one) => one.column === field.column);
     const value = valueOf(column, field, was, before.open, dialect);
     const beside = columns.find(({ folds }) => folds === field);
     const folded = beside && {

@@ -32,7 +32,6 @@ import {
   compare,
   type Comparison,
   compareType,
-  diffOf,
   isLimiting,
   isNeeded,
   joinOwner,
@@ -49,7 +48,7 @@ import { chosenNames, freeNames, mappedModel } from './mapping.ts';
 import { unclaimed, renameQuestions } from './questions.ts';
 import { type Recording, withoutEntries, withRecording } from './recording-steps.ts';
 import { type Seeded, seedSteps } from './seeds.ts';
-import { type MigrationStep, type Plan, stepId } from './steps.ts';
+import { createStep, type MigrationStep, type Plan, stepId } from './steps.ts';
 import {
   addedJoinStep,
   addedTypeStep,
@@ -91,9 +90,14 @@ export function createPlan(
     freeRelation: freeRelations(mapped),
   };
   const changes = pairs.map((pair) => {
-    const others = otherColumns(catalogue, pair.before);
-    const diff = diffOf(pair, dialect);
-    return changeOf(diff, ...keepParts(diff, parts, unnamed.includes(pair) ? undefined : stays), others);
+    const { type, before } = pair;
+    const step: TypeDiff['step'] = (code, more) => createStep(code, type.name, { rowsIn: before.table, ...more });
+    const diff = { ...pair, dialect, step };
+    return changeOf(
+      diff,
+      ...keepParts(diff, parts, unnamed.includes(pair) ? undefined : stays),
+      otherColumns(catalogue, before),
+    );
   });
   const keptJoins = asked.joins.dropped.filter(
     (join) =>
