@@ -89,7 +89,7 @@ export async function openIssuers(
   const issuers = new Map(descriptors.map((one) => [one.issuer, openIssuer(one, directory, log, library)]));
   return {
     identityOf: (token) => {
-      const issuer = issuers.get(issuerIn(token, library) ?? '');
+      const issuer = issuers.get(attempted(() => library.decodeJwt(token).iss) ?? '');
       return issuer?.identityOf(token) ?? invalidToken('The token is unknown, or of an issuer that is');
     },
     close: () => {
@@ -97,8 +97,6 @@ export async function openIssuers(
     },
   };
 }
-
-const issuerIn = (token: string, { decodeJwt }: Jose): string | undefined => attempted(() => decodeJwt(token).iss);
 
 function openIssuer(descriptor: IssuerDescriptor, directory: string, log: Log, library: Jose): Issuers {
   const { issuer, audience, jwks, name, role, algorithms = USUAL } = descriptor;

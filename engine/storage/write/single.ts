@@ -6,7 +6,6 @@ import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import type { JsonObject } from '../../json/json.ts';
 import type { Identifier } from '../../model/identifier.ts';
 import { identifierIn, namesByValues, relationsIn } from '../../model/model.ts';
-import type { View } from '../../query/list-query.ts';
 import { stampValues, withFolded } from '../columns.ts';
 import type { BoundStatement, Driver, Row } from '../driver.ts';
 import { UNCHARGED_CHARS } from '../read/reads.ts';
@@ -44,7 +43,7 @@ async function createSingle(
   const { type, view, caller } = request;
   // The sequence must move past an identifier that the body gives.
   const isCounted = identifierIn(item.body, type) !== undefined && type.identifier.kind.isCounted;
-  if (isCounted || isDeep(view)) return undefined;
+  if (isCounted || view.relations.some((one) => one.view.relations.length > 0)) return undefined;
   const session = createSession(
     { ...context, tables: context.unlocked, writer: NO_WRITER, isSearched: false },
     request,
@@ -160,8 +159,6 @@ const charsIn = ({ rows }: WritePlan): number =>
 
 /** Above this, one statement per type is cheaper. */
 const MAX_STATEMENTS = 8;
-
-const isDeep = ({ relations }: View): boolean => relations.some(({ view }) => view.relations.length > 0);
 
 /** Columns to set, with values; undefined if stored values are needed, as for checks. */
 function changesIn(
