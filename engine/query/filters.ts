@@ -10,15 +10,7 @@ import { didYouMean } from '../names.ts';
 import type { Filter, Path, QueryReading, SetFilter, SetPath } from './list-query.ts';
 import { valueAt } from '../model/filters.ts';
 import { countOperators, type Operator, operators, operatorsByName } from './operators.ts';
-import {
-  type Complain,
-  complainAbout,
-  didYouMeanHint,
-  type Parameter,
-  quote,
-  textArray,
-  wireArray,
-} from './parameters.ts';
+import { type Report, reportOn, didYouMeanHint, type Parameter, quote, textArray, wireArray } from './parameters.ts';
 import { type PathStart, ownPath, resolveSubject } from './paths.ts';
 
 export const COUNT = '$count';
@@ -42,7 +34,7 @@ export function resolveFilters(reading: FilterReading): readonly Filter[] {
   const reader = new FilterReader(reading);
   const all = reader.conditions({ parameters, at: 0, names, followed: 0, groups: 0 });
   if (reader.count > limits.maxFilters)
-    complainAbout(faults, first.key)('too-many', `A list can have at most ${limits.maxFilters} filters`);
+    reportOn(faults, first.key)('too-many', `A list can have at most ${limits.maxFilters} filters`);
   return all;
 }
 
@@ -80,12 +72,12 @@ class FilterReader {
 
   #condition(unread: Unread): readonly Filter[] | undefined {
     const { parameters, at } = unread;
-    const complain = this.#complain(parameters);
+    const report = this.#report(parameters);
     const [name = '', word = ''] = parameters[0]?.steps?.slice(at) ?? [];
-    if (name === '') return complain('malformed-filter', 'A condition must follow: [field] or [field][operator]');
+    if (name === '') return report('malformed-filter', 'A condition must follow: [field] or [field][operator]');
     if (name.startsWith('$')) return this.#group(name, unread);
     const others = at === 0 ? ['limit', 'orderBy', ...GROUPS.keys()] : GROUPS.keys();
-    const subject = resolveSubject(unread, name, complain, others);
+    const subject = resolveSubject(unread, name, report, others);
     if (!subject) return undefined;
     const { through, end, reached } = subject;
     const found =
@@ -97,12 +89,12 @@ class FilterReader {
   }
 
   #group(name: string, unread: Unread): readonly Filter[] | undefined {
-    const complain = this.#complain(unread.parameters);
+    const report = this.#report(unread.parameters);
     const kind = GROUPS.get(name);
     if (!kind)
-      return complain('unknown-group', `${quote(name)} is not a group; there are ${[...GROUPS.keys()].join(', ')}`);
+      return report('unknown-group', `${quote(name)} is not a group; there are ${[...GROUPS.keys()].join(', ')}`);
     if (unread.groups === MAX_GROUP_DEPTH)
-      return complain('too-deep', `Groups can be nested ${MAX_GROUP_DEPTH} deep at most`);
+      return report('too-deep', `Groups can be nested ${MAX_GROUP_DEPTH} deep at most`);
     const items = this.#items({ ...unread, at: unread.at + 1, groups: unread.groups + 1 }, true);
     return items && [{ kind, items }];
   }
@@ -110,7 +102,7 @@ class FilterReader {
   /** The conditions of each item, such as `[0][name]=x&[0][code]=y`. Without indices, all form one item or (`isOneEach`) one each. */
   #items(unread: Unread, isOneEach = false): readonly (readonly Filter[])[] | undefined {
     const { parameters, at } = unread;
-    const array = wireArray(parameters, at, this.#complain(parameters));
+    const array = wireArray(parameters, at, this.#report(parameters));
     if (array?.form === 'plain') {
       const conditions = this.conditions(unread);
       return isOneEach ? conditions.map((one) => [one]) : [conditions];
@@ -129,7 +121,7 @@ class FilterReader {
       return [...byOperator.values()].flatMap((same) => this.#comparison(path, same, at) ?? []);
     }
     const message = `"${path.name}" leads to many records; one of ${SET_WORDS.join(', ')} must follow, such as ${this.#reading.written([path.name, COUNT, 'gte'], '1')}`;
-    return this.#complain(parameters)('to-many', message, () =>
+    return this.#report(parameters)('to-many', message, () =>
       this.#suggestion(word, SET_WORDS, path.set.target, path.name),
     );
   }
@@ -138,8 +130,8 @@ class FilterReader {
     this.count += 1;
     const { maxFilters, maxIdentifiers = MAX_IN_VALUES } = this.#reading.limits;
     if (this.count > maxFilters) return undefined;
-    const complain = this.#complain(parameters);
-    const operator = this.#operator(path, parameters[0]?.steps?.[at] ?? operators.eq.name, complain);
+    const report = this.#report(parameters);
+    const operator = this.#operator(path, parameters[0]?.steps?.[at] ?? operators.eq.name, report);
     if (!operator) return undefined;
     const field = fieldOf(path);
     const isOwnIdentifier = !('set' in path) && !field && path.relations.length === 0;
@@ -147,25 +139,24 @@ class FilterReader {
     const value = this.#operand(operator, parameters, at + 1, path, most);
     if (value === undefined) return undefined;
     const excess = operator.name === 'like' ? patternExcess(String(value)) : undefined;
-    if (excess !== undefined) return complain('too-many', excess);
+    if (excess !== undefined) return report('too-many', excess);
     if (Array.isArray(value) && value.length > most)
-      return complain('too-many', `A list of values can have at most ${most} values`);
+      return report('too-many', `A list of values can have at most ${most} values`);
     const compared = { operator: operator.name, value: field?.caseless ? foldedValue(value) : value };
     return ['set' in path ? { kind: 'count', path, ...compared } : { kind: 'value', path, ...compared }];
   }
 
-  #operator(path: Compared, text: string, complain: Complain): Operator | undefined {
+  #operator(path: Compared, text: string, report: Report): Operator | undefined {
     const field = fieldOf(path);
     const { type } = comparedAs(path);
     const known = 'set' in path ? countOperators : type.operators;
-    if (known.length === 0)
-      return complain('not-filterable', `Lists cannot be filtered by fields of type ${type.name}`);
+    if (known.length === 0) return report('not-filterable', `Lists cannot be filtered by fields of type ${type.name}`);
     const operator = operatorsByName.get(text);
     if (operator && known.includes(operator.name)) return operator;
     const record = field || 'set' in path ? undefined : path.relations.at(-1);
     const message = `${quote(text)} is not an operator of "${this.#nameOf(path)}" (type ${type.name}), which has ${known.join(', ')}`;
     const names = path.relations.map(({ name }) => name).join('.');
-    return complain('unknown-operator', message, () => this.#suggestion(text, known, record?.target, names));
+    return report('unknown-operator', message, () => this.#suggestion(text, known, record?.target, names));
   }
 
   /** `_cnd[author.name]` for `_cnd[author][name]`, or the most similar known word. */
@@ -181,22 +172,22 @@ class FilterReader {
     path: Compared,
     most: number,
   ): JsonValue | undefined {
-    const complain = this.#complain(parameters);
+    const report = this.#report(parameters);
     const [{ steps = [], value: text } = { value: '' }, ...others] = parameters;
     if (operand === 'values') {
-      const items = textArray(parameters, at, complain, isJoined(path));
+      const items = textArray(parameters, at, report, isJoined(path));
       const texts = items && [...items.values()].slice(0, most + 1);
-      const values = texts?.flatMap(({ value }) => this.#parse(path, value, steps, at, complain) ?? []);
+      const values = texts?.flatMap(({ value }) => this.#parse(path, value, steps, at, report) ?? []);
       return values?.length === texts?.length ? values : undefined;
     }
     if (others.length > 0)
-      return complain('repeated', `The key is given twice; to match one of several values, use [${operators.in.name}]`);
-    if (steps.length > at) return complain('malformed-filter', 'Nothing can follow the operator of a filter');
-    if (operand === 'value') return this.#parse(path, text, steps, at, complain);
-    return parseTruth(text) ?? complain('invalid-value', `${shown(path, text)} is not true or false`);
+      return report('repeated', `The key is given twice; to match one of several values, use [${operators.in.name}]`);
+    if (steps.length > at) return report('malformed-filter', 'Nothing can follow the operator of a filter');
+    if (operand === 'value') return this.#parse(path, text, steps, at, report);
+    return parseTruth(text) ?? report('invalid-value', `${shown(path, text)} is not true or false`);
   }
 
-  #parse(path: Compared, text: string, steps: readonly string[], at: number, complain: Complain) {
+  #parse(path: Compared, text: string, steps: readonly string[], at: number, report: Report) {
     const field = fieldOf(path);
     const shape = comparedAs(path);
     const { type } = shape;
@@ -210,7 +201,7 @@ class FilterReader {
     if (value !== undefined && (values?.map(folded).includes(folded(value)) ?? true)) {
       if (text !== NULL || steps.length >= at || values || !field?.nullable) return value;
       const message = `for records without a value use ${written([...before, NULL], 'true')}, for this text ${written([...before, operators.eq.name], NULL)}`;
-      return complain('invalid-value', `${quote(text)} may stand for a text or for none: ${message}`);
+      return report('invalid-value', `${quote(text)} may stand for a text or for none: ${message}`);
     }
     const canBeNull = !('set' in path) && (text === '' || text.toLowerCase() === NULL);
     const [found, flag] = operator === operators.ne.name ? ['with', false] : ['without', true];
@@ -219,7 +210,7 @@ class FilterReader {
     const sign = isPlus ? '; a + in a URL is written %2B' : '';
     const expected = type.expected(shape);
     const message = `${shown(path, text)} is not a valid value of "${this.#nameOf(path)}"; expected ${expected}${hint}${sign}`;
-    return complain('invalid-value', message, () =>
+    return report('invalid-value', message, () =>
       values && !canBeNull && !field?.sensitive ? didYouMean(text, values.map(String)) : '',
     );
   }
@@ -227,8 +218,7 @@ class FilterReader {
   #nameOf = (compared: Compared): string =>
     'set' in compared ? this.#reading.written([compared.name, COUNT]) : compared.name;
 
-  #complain = ([parameter]: readonly Parameter[]): Complain =>
-    complainAbout(this.#reading.faults, parameter?.key ?? '_cnd');
+  #report = ([parameter]: readonly Parameter[]): Report => reportOn(this.#reading.faults, parameter?.key ?? '_cnd');
 }
 
 /** Commas separate values only if no value contains one. */

@@ -8,7 +8,7 @@ import type { Field, RecordType } from '../model/model.ts';
 import type { Fault } from '../problem.ts';
 import type { Cursor, Filter, ListQuery, OrderBy, Path, QueryReading } from './list-query.ts';
 import { valueAt } from '../model/filters.ts';
-import { complainAbout, type Parameter, quote, textArray, wireArray } from './parameters.ts';
+import { reportOn, type Parameter, quote, textArray, wireArray } from './parameters.ts';
 import { ownPath, resolvePath } from './paths.ts';
 
 // `_cnd[orderBy]`: fields, each optionally followed by asc or desc. The identifier breaks ties.
@@ -27,15 +27,15 @@ export const resolveOrder = ({ orderBy: parameters, names, faults }: QueryReadin
   withTieBreak(
     names.type,
     resolveTerms<OrderBy>(parameters, faults, ({ key, value }, descending, before) => {
-      const complain = complainAbout(faults, key);
+      const report = reportOn(faults, key);
       if (NOT_IN_NAMES.test(value))
-        return complain('unknown-field', `${quote(value)} is not a field; for descending order write FIELD,desc`);
-      const path = resolvePath(names, value, complain, before.length > 0 ? [...DIRECTIONS.keys()] : []);
+        return report('unknown-field', `${quote(value)} is not a field; for descending order write FIELD,desc`);
+      const path = resolvePath(names, value, report, before.length > 0 ? [...DIRECTIONS.keys()] : []);
       if (!path) return undefined;
       if (path.field?.type.operators.length === 0)
-        return complain('not-orderable', `"${path.name}" is of type ${path.field.type.name}, which has no order`);
+        return report('not-orderable', `"${path.name}" is of type ${path.field.type.name}, which has no order`);
       if (before.some((other) => other.path.name === path.name))
-        return complain('repeated', `The list is ordered by "${path.name}" twice`);
+        return report('repeated', `The list is ordered by "${path.name}" twice`);
       return { path, descending };
     }),
   );
@@ -70,12 +70,12 @@ export function resolveTerms<T>(
     if (directionOf(word) === undefined) {
       count += 1;
       if (count === MAX_ORDER_TERMS + 1)
-        complainAbout(faults, word.key)('too-many', `An order has at most ${MAX_ORDER_TERMS} terms`);
+        reportOn(faults, word.key)('too-many', `An order has at most ${MAX_ORDER_TERMS} terms`);
       if (count > MAX_ORDER_TERMS) continue;
       const term = resolve(word, (next && directionOf(next)) ?? false, order);
       if (term) order.push(term);
     } else if (!before || directionOf(before) !== undefined)
-      complainAbout(faults, word.key)('misplaced-direction', `${quote(word.value)} must follow a field`);
+      reportOn(faults, word.key)('misplaced-direction', `${quote(word.value)} must follow a field`);
   }
   return order;
 }
@@ -85,19 +85,18 @@ const PAIRS = 'Pairs are written _cnd[orderBy][0][0]=name&_cnd[orderBy][0][1]=de
 function orderWords(parameters: readonly Parameter[], faults: Fault[]): readonly Parameter[] {
   const [first] = parameters;
   if (!first) return [];
-  const complain = complainAbout(faults, first.key);
-  const textsOf = (some: readonly Parameter[], at: number) => [...(textArray(some, at, complain)?.values() ?? [])];
+  const report = reportOn(faults, first.key);
+  const textsOf = (some: readonly Parameter[], at: number) => [...(textArray(some, at, report)?.values() ?? [])];
   const paired = parameters.filter(({ steps = [] }) => steps.length === 3);
   if (paired.length === 0) return textsOf(parameters, 1);
-  if (paired.length < parameters.length) return complain('mixed-forms', `Not every item is in a pair. ${PAIRS}`) ?? [];
-  const pairs = wireArray(parameters, 1, complain);
-  if (pairs && pairs.form !== 'indices')
-    return complain('malformed-array', `The pairs have no indices. ${PAIRS}`) ?? [];
+  if (paired.length < parameters.length) return report('mixed-forms', `Not every item is in a pair. ${PAIRS}`) ?? [];
+  const pairs = wireArray(parameters, 1, report);
+  if (pairs && pairs.form !== 'indices') return report('malformed-array', `The pairs have no indices. ${PAIRS}`) ?? [];
   return [...(pairs?.items.values() ?? [])].flatMap((pair) => {
     const words = textsOf(pair, 2);
     const kinds = words.map((word) => (directionOf(word) === undefined ? 'field' : 'direction')).join(' ');
     if (['', 'field', 'field direction'].includes(kinds)) return words;
-    return complain('malformed-array', `Each pair is a field, optionally followed by asc or desc. ${PAIRS}`) ?? [];
+    return report('malformed-array', `Each pair is a field, optionally followed by asc or desc. ${PAIRS}`) ?? [];
   });
 }
 
@@ -110,12 +109,12 @@ export function resolveLimit(parameters: readonly Parameter[], maxLimit: number,
   const none = { offset: 0, limit: undefined };
   const [first] = parameters;
   if (!first) return none;
-  const complain = complainAbout(faults, first.key);
-  const items = textArray(parameters, 1, complain);
+  const report = reportOn(faults, first.key);
+  const items = textArray(parameters, 1, report);
   if (!items) return none;
-  if ([...items.keys()].some((index) => index > 1)) return complain('too-many-items', LIMIT_USAGE) ?? none;
+  if ([...items.keys()].some((index) => index > 1)) return report('too-many-items', LIMIT_USAGE) ?? none;
   const isIndexed = (first.steps?.[1] ?? '') !== '';
-  if (items.size === 1 && !isIndexed) return complain('lone-value', LIMIT_USAGE) ?? none;
+  if (items.size === 1 && !isIndexed) return report('lone-value', LIMIT_USAGE) ?? none;
   return {
     offset: wholeNumber(items.get(0), faults) ?? 0,
     limit: wholeNumber(items.get(1), faults, maxLimit),
@@ -124,11 +123,11 @@ export function resolveLimit(parameters: readonly Parameter[], maxLimit: number,
 
 function wholeNumber(item: Parameter | undefined, faults: Fault[], greatest = Infinity): number | undefined {
   if (!item) return undefined;
-  const complain = complainAbout(faults, item.key);
+  const report = reportOn(faults, item.key);
   const number = Number(item.value);
   if (!/^\d+$/.test(item.value) || !Number.isSafeInteger(number))
-    return complain('invalid-value', `${quote(item.value)} is not an integer from 0 to 2^53-1. ${LIMIT_USAGE}`);
-  return number > greatest ? complain('limit-too-large', `The largest limit of this list is ${greatest}`) : number;
+    return report('invalid-value', `${quote(item.value)} is not an integer from 0 to 2^53-1. ${LIMIT_USAGE}`);
+  return number > greatest ? report('limit-too-large', `The largest limit of this list is ${greatest}`) : number;
 }
 
 // `after=` and `before=`: a page that starts or ends at a cursor, stable while rows are added and deleted.
@@ -173,19 +172,19 @@ export function resolveCursor(query: ListQuery, { plain, written, faults }: Quer
   const text = after ?? before;
   if (text === undefined || faults.length > 0) return undefined;
   const direction = after === undefined ? 'before' : 'after';
-  const complain = complainAbout(faults, direction);
+  const report = reportOn(faults, direction);
   if (after !== undefined && before !== undefined)
-    return complain('contradiction', 'Give either after or before, not both');
+    return report('contradiction', 'Give either after or before, not both');
   if (query.limit === undefined)
-    return complain('needs-limit', `${direction} needs a limit: ${written(['limit', '1'], '20')}`);
-  if (query.offset > 0) return complain('contradiction', `${direction} replaces the offset, which must be 0`);
+    return report('needs-limit', `${direction} needs a limit: ${written(['limit', '1'], '20')}`);
+  if (query.offset > 0) return report('contradiction', `${direction} replaces the offset, which must be 0`);
   const isCursor = text.length <= MAX_CURSOR_LENGTH && /^[\w-]+$/.test(text);
   const content = isCursor ? parsedJson(Buffer.from(text, 'base64url').toString()) : undefined;
   if (!Array.isArray(content))
-    return complain('invalid-cursor', 'This is not a cursor; use the links of the list unchanged');
+    return report('invalid-cursor', 'This is not a cursor; use the links of the list unchanged');
   const [bound, ...values] = content as readonly JsonValue[];
   if (bound !== binding(query))
-    return complain(
+    return report(
       'invalid-cursor',
       'This cursor belongs to a list with another type, order or filter; start again without it',
     );
@@ -194,7 +193,7 @@ export function resolveCursor(query: ListQuery, { plain, written, faults }: Quer
   const cut = order.findIndex(isText);
   const isPlace = order.every(({ path }, index) => isValueOf(path, values[index])) && more.length === 0;
   if (!isPlace || (digest !== undefined && (cut < 0 || typeof digest !== 'string')))
-    return complain('invalid-cursor', 'This cursor was changed; use the links of the list unchanged');
+    return report('invalid-cursor', 'This cursor was changed; use the links of the list unchanged');
   if (digest === undefined) return { direction, values };
   const isDescending = order[cut]?.descending !== (direction === 'before');
   const start = values[cut] ?? null;

@@ -86,10 +86,10 @@ export function unpacked(search: string): string {
 }
 
 /** Returns undefined, so that callers can return its result. `suggest`: ends the message. */
-export type Complain = (code: string, message: string, suggest?: () => string) => undefined;
+export type Report = (code: string, message: string, suggest?: () => string) => undefined;
 
-export const complainAbout =
-  (faults: Fault[], parameter: string): Complain =>
+export const reportOn =
+  (faults: Fault[], parameter: string): Report =>
   (code, message, suggest) => {
     // Suggestions are expensive: skips them for faults that the response omits.
     const suggestion = suggest && faults.length < MAX_ERRORS ? suggest() : '';
@@ -119,13 +119,10 @@ function formOf(step: string | undefined): WireArray['form'] {
 }
 
 /** Reads an array whose items are at step `at` of the keys. */
-export function wireArray(parameters: readonly Parameter[], at: number, complain: Complain): WireArray | undefined {
+export function wireArray(parameters: readonly Parameter[], at: number, report: Report): WireArray | undefined {
   const [form = 'plain', ...others] = new Set(parameters.map(({ steps = [] }) => formOf(steps[at])));
   if (others.length > 0)
-    return complain(
-      'mixed-forms',
-      'Write all items in the same way: [0], [1] … in each key, or [] in each, or neither',
-    );
+    return report('mixed-forms', 'Write all items in the same way: [0], [1] … in each key, or [] in each, or neither');
   if (form === 'plain') return { form, items: new Map([[0, parameters]]) };
   if (form === 'brackets') return { form, items: new Map(parameters.map((parameter, index) => [index, [parameter]])) };
   const items = Map.groupBy(parameters, ({ steps = [] }) => Number(steps[at]));
@@ -133,18 +130,18 @@ export function wireArray(parameters: readonly Parameter[], at: number, complain
 }
 
 /** Reads an array of strings: the parameter of each item by its index. `joined`: whether commas separate items. */
-export function textArray(parameters: readonly Parameter[], at: number, complain: Complain, joined = true) {
-  const array = wireArray(parameters, at, complain);
+export function textArray(parameters: readonly Parameter[], at: number, report: Report, joined = true) {
+  const array = wireArray(parameters, at, report);
   if (!array) return undefined;
   const { form, items } = array;
   const other = parameters.find(({ steps = [] }) => steps.length > (form === 'plain' ? at : at + 1));
   if (other)
-    return complain(
+    return report(
       'malformed-array',
       `${quote(other.key)} is not an item of a list. Repeat the key, or append [] to each, or [0], [1] …`,
     );
   const [twice] = form === 'indices' ? ([...items.values()].find((same) => same.length > 1) ?? []) : [];
-  if (twice) return complain('repeated', `${quote(twice.key)} is given twice`);
+  if (twice) return report('repeated', `${quote(twice.key)} is given twice`);
   if (form === 'indices')
     return new Map([...items].flatMap(([index, same]) => same.map((one) => [index, one] as const)));
   const texts = joined

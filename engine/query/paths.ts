@@ -4,7 +4,7 @@ import type { Rights } from '../model/rights.ts';
 import { didYouMean } from '../names.ts';
 import type { Fault } from '../problem.ts';
 import type { Filter, OrderBy, Path, PathNames, QueryReading, SetPath, View } from './list-query.ts';
-import { type Complain, complainAbout, quote } from './parameters.ts';
+import { type Report, reportOn, quote } from './parameters.ts';
 
 export const namesOf = (type: RecordType, variant: Variant, rights: Rights): PathNames => ({
   type,
@@ -27,11 +27,11 @@ export interface PathStart {
   readonly followed: number;
 }
 
-/** Follows `author.country.name`; undefined after a complaint. `through`: sets on the path; one record of each must match. */
+/** Follows `author.country.name`; undefined after a fault. `through`: sets on the path; one record of each must match. */
 export function resolveSubject(
   start: PathStart,
   text: string,
-  complain: Complain,
+  report: Report,
   others: Iterable<string> = [],
   isSuggested: (relation: Relation) => boolean = () => true,
 ) {
@@ -43,16 +43,16 @@ export function resolveSubject(
     const { type, rights, fields } = names;
     const relation = type.relations.get(step) ?? type.links?.get(step);
     if (relation === undefined) {
-      if (index < steps.length - 1) return unknownRelation(type, step, complain);
+      if (index < steps.length - 1) return unknownRelation(type, step, report);
       const field = fields.get(step);
       if (!field && step !== type.identifier.name) {
         const near = [...type.relations.values()].flatMap((one) => (isSuggested(one) ? one.name : []));
-        return unknownField(names, step, complain, [...near, ...(index > 0 ? [] : others)]);
+        return unknownField(names, step, report, [...near, ...(index > 0 ? [] : others)]);
       }
       return { through, end: pathTo(type, relations, field), reached: { names, followed } };
     }
     if (followed === MAX_INCLUDE_DEPTH)
-      return complain('too-deep', `A path can follow at most ${MAX_INCLUDE_DEPTH} relations`);
+      return report('too-deep', `A path can follow at most ${MAX_INCLUDE_DEPTH} relations`);
     followed += 1;
     names = namesOfTarget(relation, rights);
     if (relation.toMany) through.push({ name: dotted(relations, step), relations, set: relation });
@@ -63,22 +63,22 @@ export function resolveSubject(
 }
 
 /** Resolves a path in an order or a summary; refuses sets, so that a record has at most one value. */
-export function resolvePath(names: PathNames, text: string, complain: Complain, others: Iterable<string> = []) {
-  const subject = resolveSubject({ names, followed: 0 }, text, complain, others, ({ toMany }) => !toMany);
+export function resolvePath(names: PathNames, text: string, report: Report, others: Iterable<string> = []) {
+  const subject = resolveSubject({ names, followed: 0 }, text, report, others, ({ toMany }) => !toMany);
   if (!subject) return undefined;
   const [first = subject.end] = subject.through;
   if (!('set' in first)) return first;
   const { name, source } = first.set;
-  return complain(
+  return report(
     'to-many',
     `"${name}" of ${source.name} leads to many records; only relations to one record can be followed here`,
   );
 }
 
-function unknownRelation(type: RecordType, name: string, complain: Complain): undefined {
+function unknownRelation(type: RecordType, name: string, report: Report): undefined {
   const isValue = type.fields.has(name) || name === type.identifier.name;
-  if (isValue) return complain('unknown-relation', `"${name}" of ${type.name} is a field, not a relation`);
-  return complain('unknown-relation', `${type.name} has no relation ${quote(name)}`, () =>
+  if (isValue) return report('unknown-relation', `"${name}" of ${type.name} is a field, not a relation`);
+  return report('unknown-relation', `${type.name} has no relation ${quote(name)}`, () =>
     didYouMean(name, type.relations.keys()),
   );
 }
@@ -86,12 +86,12 @@ function unknownRelation(type: RecordType, name: string, complain: Complain): un
 function unknownField(
   { type, variant, fields }: PathNames,
   name: string,
-  complain: Complain,
+  report: Report,
   others: readonly string[],
 ): undefined {
   if (type.fields.has(name))
-    return complain('not-in-variant', `Variant "${variant.name}" of ${type.name} has no field "${name}"`);
-  return complain('unknown-field', `${type.name} has no field ${quote(name)}`, () =>
+    return report('not-in-variant', `Variant "${variant.name}" of ${type.name} has no field "${name}"`);
+  return report('unknown-field', `${type.name} has no field ${quote(name)}`, () =>
     didYouMean(name, [type.identifier.name, ...fields.keys(), ...others]),
   );
 }
@@ -127,7 +127,7 @@ export function refuseManyRelations(filters: readonly Filter[], order: readonly 
   };
   join([...filters, ...order], '');
   if (joined.size <= MAX_JOINED) return;
-  complainAbout(faults, '_cnd')('too-many', `Filters and order together can follow at most ${MAX_JOINED} relations`);
+  reportOn(faults, '_cnd')('too-many', `Filters and order together can follow at most ${MAX_JOINED} relations`);
 }
 
 // Views: the defaults, and views chosen by `include` and `fields`.
@@ -217,10 +217,10 @@ export function resolveView({ names, view: usual, limits, plain, faults }: Query
   const before = faults.length;
   const root: Parts = { relations: names.type.links ? usualParts(names.type) : new Map() };
   const addAll = (parameter: 'include' | 'fields'): void => {
-    const complain = complainAbout(faults, parameter);
+    const report = reportOn(faults, parameter);
     const paths = plain.get(parameter)?.split(',') ?? [];
     for (const path of paths.filter((one) => one !== '' || paths.length > 1))
-      addPath(path, root, names, complain, { parameter, isFixed: parameter !== chosenBy });
+      addPath(path, root, names, report, { parameter, isFixed: parameter !== chosenBy });
   };
   addAll('include');
   if (plain.has('fields')) root.fields = new Set();
@@ -228,15 +228,15 @@ export function resolveView({ names, view: usual, limits, plain, faults }: Query
   if (faults.length > before) return usual;
   const view: View = { ...viewOf(names.type, names.variant, root, names.rights), chosenBy };
   if (countRelations(view) <= limits.maxIncludes) return view;
-  const complain = complainAbout(faults, chosenBy);
-  return complain('too-many', `A request can show at most ${limits.maxIncludes} relations`) ?? usual;
+  const report = reportOn(faults, chosenBy);
+  return report('too-many', `A request can show at most ${limits.maxIncludes} relations`) ?? usual;
 }
 
 function addPath(
   path: string,
   root: Parts,
   { type: rootType, variant }: PathNames,
-  complain: Complain,
+  report: Report,
   { parameter, isFixed }: { readonly parameter: 'include' | 'fields'; readonly isFixed: boolean },
 ): void {
   let [parts, type, fields] = [root, rootType, variant.fields];
@@ -246,22 +246,22 @@ function addPath(
     const isLast = depth === steps.length - 1;
     const relation = type.relations.get(step);
     if (relation === undefined) {
-      if (parameter === 'include' || !isLast) return unknownRelation(type, step, complain);
+      if (parameter === 'include' || !isLast) return unknownRelation(type, step, report);
       const { identifier } = type;
       const field = type.fields.get(step);
       if (identifier.inRecord && step === identifier.name) return undefined;
       if (field && !fields.includes(field))
-        return complain('not-shown', `${decidedBy} does not show the field "${step}" of ${type.name}`);
+        return report('not-shown', `${decidedBy} does not show the field "${step}" of ${type.name}`);
       if (field) return void (parts.fields === 'all' || parts.fields?.add(field));
       const own = identifier.inRecord ? [identifier.name] : [];
       const known = [...own, ...fields.map(({ name }) => name), ...type.relations.keys()];
-      return complain('unknown-field', `${type.name} has no field ${quote(step)}`, () => didYouMean(step, known));
+      return report('unknown-field', `${type.name} has no field ${quote(step)}`, () => didYouMean(step, known));
     }
     if (depth === MAX_INCLUDE_DEPTH)
-      return complain('too-deep', `${quote(path)} has more than ${MAX_INCLUDE_DEPTH} levels of relations`);
+      return report('too-deep', `${quote(path)} has more than ${MAX_INCLUDE_DEPTH} levels of relations`);
     const inner: Parts = parts.relations.get(relation) ?? { relations: new Map() };
     if (isFixed && !parts.relations.has(relation))
-      return complain('not-included', `${quote(path)} leads through "${step}", which is not in include`);
+      return report('not-included', `${quote(path)} leads through "${step}", which is not in include`);
     parts.relations.set(relation, inner);
     if (parameter === 'fields') inner.fields = isLast ? 'all' : (inner.fields ?? new Set());
     else delete inner.fields;

@@ -19,7 +19,7 @@ import type {
 } from './list-query.ts';
 import { defaultOrder, orderBy, resolveCursor, resolveLimit, resolveOrder } from './paging.ts';
 import {
-  complainAbout,
+  reportOn,
   didYouMeanHint,
   inUrl,
   type Parameter,
@@ -80,7 +80,7 @@ function variantOf(
   if (found && name !== '') return found;
   const known = variants.has('') ? 's' : ` ${quote(name ?? '')}; it has ${[...variants.keys()].join(', ')}`;
   const hint = (): string => didYouMean(name ?? '', variants.keys());
-  complainAbout(faults, 'variant')('unknown-variant', `${typeName} has no variant${known}`, hint);
+  reportOn(faults, 'variant')('unknown-variant', `${typeName} has no variant${known}`, hint);
   // Continues with all fields, so that this fault causes no others.
   return { name: '', fields: [...fields.values()] };
 }
@@ -123,7 +123,7 @@ function sortParameters(
       const [name] = steps;
       sorted[name === 'limit' || name === 'orderBy' ? name : 'filters'].push(parameter);
     } else if (!accepted.plain.includes(key)) refuse(parameter, accepted, type, faults);
-    else if (plain.has(key)) complainAbout(faults, key)('repeated', `"${key}" is given twice`);
+    else if (plain.has(key)) reportOn(faults, key)('repeated', `"${key}" is given twice`);
     else plain.set(key, value);
   }
   return { ...sorted, plain, shared, written, faults };
@@ -148,14 +148,14 @@ function refuse(
   type: RecordType | undefined,
   faults: Fault[],
 ): void {
-  const complain = complainAbout(faults, key);
+  const report = reportOn(faults, key);
   // `page[number]` and `_page` mean the same as `page`.
   const equivalent = EQUIVALENTS.get(/^[_$]?([a-z]+)(?:\[[^\]]*\])*$/.exec(key)?.[1] ?? '');
   if (conditions !== true && (steps !== undefined || equivalent?.startsWith('_cnd[')))
-    complain('unknown-parameter', `${quote(key)} ${conditions}`);
-  else if (key === DRY_RUN) complain('unknown-parameter', `"${key}" can only be used with requests that write`);
+    report('unknown-parameter', `${quote(key)} ${conditions}`);
+  else if (key === DRY_RUN) report('unknown-parameter', `"${key}" can only be used with requests that write`);
   else
-    complain('unknown-parameter', `Unknown parameter ${quote(key)}`, () => {
+    report('unknown-parameter', `Unknown parameter ${quote(key)}`, () => {
       const names = type ? [type.identifier.name, ...type.fields.keys(), ...type.relations.keys()] : [];
       return didYouMeanHint(
         equivalent ?? spellingOf(key, plain, conditions === true ? ['limit', 'orderBy', ...names] : []),
@@ -190,7 +190,7 @@ function logLimit({ plain, faults }: Pick<QueryReading, 'plain' | 'faults'>): nu
   const text = plain.get('limit') ?? String(usual);
   const limit = /^[1-9]\d*$/.test(text) ? Number(text) : Infinity;
   if (limit > most)
-    complainAbout(faults, 'limit')('invalid-value', `"limit" must be an integer from 1 to ${most}, not ${quote(text)}`);
+    reportOn(faults, 'limit')('invalid-value', `"limit" must be an integer from 1 to ${most}, not ${quote(text)}`);
   return limit;
 }
 
@@ -221,7 +221,7 @@ function readCreate(reading: QueryReading): WriteQuery | UpsertQuery {
   if (!plain.has(ON)) return readWrite(reading);
   const asked = `which "${ON}" asks for; leave it out`;
   if (!type.operations.has('update'))
-    complainAbout(faults, ON)('not-offered', `${type.name} does not offer updates, ${asked}`);
+    reportOn(faults, ON)('not-offered', `${type.name} does not offer updates, ${asked}`);
   else if (!can(rights, type, 'update'))
     throw new Problem('forbidden', `You may not update records of ${type.name}, ${asked}`);
   return readUpsert(reading, [byIdentifier(type)]);
@@ -241,7 +241,7 @@ function resolveUnique(
   { names: { type, rights }, plain, faults }: QueryReading,
   others: readonly UniqueMembers[],
 ): UniqueMembers | undefined {
-  const complain = complainAbout(faults, ON);
+  const report = reportOn(faults, ON);
   const textOf = ({ members }: UniqueMembers): string => members.map(({ name }) => name).join(',');
   const sorted = (text: string): string => text.split(/ *, */).toSorted().join(',');
   const known = [...namedUniques(wholeOf(type), rights), ...(type.identifier.inRecord ? others : [])];
@@ -249,10 +249,10 @@ function resolveUnique(
   const all = [...declared.values()].map((unique) => `${ON}=${textOf(unique)}`);
   const text = plain.get(ON)?.trim();
   if (text === undefined)
-    return complain('required', `PUT needs the unique values that identify the record: ${all.join(' or ')}`);
+    return report('required', `PUT needs the unique values that identify the record: ${all.join(' or ')}`);
   const found = declared.get(sorted(text));
   if (found) return found;
-  return complain('not-unique', `${quote(text)} is not declared as unique in ${type.name}`, () => {
+  return report('not-unique', `${quote(text)} is not declared as unique in ${type.name}`, () => {
     const near = declared.get(nearest(sorted(text), declared.keys()) ?? '');
     if (near) return `; did you mean "${textOf(near)}"?`;
     return all.length === 0 ? '; no values of this type are' : `; declared are ${all.join(' and ')}`;
@@ -262,14 +262,14 @@ function resolveUnique(
 function readDelete(reading: QueryReading): DeleteQuery {
   const { names, view, faults } = reading;
   for (const { key } of [...reading.limit, ...reading.orderBy].slice(0, 1))
-    complainAbout(faults, key)(
+    reportOn(faults, key)(
       'unknown-parameter',
       `${quote(key)} can only be used with GET: a deletion affects all records that match its filters, and Prefer: max-affected=N says how many they may be`,
     );
   const filters = resolveFilters(reading);
   const dryRun = flagIn(reading, DRY_RUN);
   if (reading.filters.length === 0 && faults.length === 0)
-    complainAbout(faults, '_cnd')(
+    reportOn(faults, '_cnd')(
       'required',
       `DELETE needs a filter, such as _cnd[${names.type.identifier.name}]=${sampleOf(names.type.identifier)}`,
     );
@@ -282,6 +282,6 @@ function readDelete(reading: QueryReading): DeleteQuery {
 function flagIn({ plain, faults }: Pick<QueryReading, 'plain' | 'faults'>, name: string): boolean {
   const text = plain.get(name) ?? 'false';
   if (text !== 'true' && text !== 'false')
-    complainAbout(faults, name)('invalid-value', `"${name}" must be true or false, not ${quote(text)}`);
+    reportOn(faults, name)('invalid-value', `"${name}" must be true or false, not ${quote(text)}`);
   return text === 'true';
 }

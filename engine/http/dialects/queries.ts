@@ -7,8 +7,8 @@ import { didYouMean } from '../../names.ts';
 import { type Fault, Problem } from '../../problem.ts';
 import type { PathNames } from '../../query/list-query.ts';
 import {
-  type Complain,
-  complainAbout,
+  type Report,
+  reportOn,
   didYouMeanHint,
   inUrl,
   packed,
@@ -71,7 +71,7 @@ class Translation {
 
   /** Returns no parameters, so that its callers can return its result. */
   refuse(parameter: string, code: string, message: string, suggest?: () => string): [] {
-    complainAbout(this.#faults, parameter)(code, message, suggest);
+    reportOn(this.#faults, parameter)(code, message, suggest);
     return [];
   }
 
@@ -131,8 +131,8 @@ class Translation {
     const isComparison = COMPARISONS.has(word);
     if (this.names.type.fields.has(name) && !isComparison)
       return refuse(() => `: "${name}" has no comparison ${quote(word)}${didYouMean(word, COMPARISONS.keys())}`);
-    const report: Complain = (_code, _message, suggest) => void refuse(suggest);
-    resolveSubject({ names: this.names, followed: 0 }, isComparison ? name : key, report, this.#others);
+    const hint: Report = (_code, _message, suggest) => void refuse(suggest);
+    resolveSubject({ names: this.names, followed: 0 }, isComparison ? name : key, hint, this.#others);
     return [];
   }
 }
