@@ -115,9 +115,9 @@ function subject(path: YamlPath): string {
 }
 
 const refused =
-  (says: (bound: string) => string): Explain =>
+  (rule: (bound: string) => string): Explain =>
   ({ params, keyword }, path) =>
-    finding('bad-value', path, `${subject(path)} ${says(String(params['limit'] ?? params[keyword]))}`);
+    finding('bad-value', path, `${subject(path)} ${rule(String(params['limit'] ?? params[keyword]))}`);
 
 const explanations: Readonly<Record<string, Explain>> = {
   additionalProperties: ({ params, parentSchema }, path) =>

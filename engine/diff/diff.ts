@@ -93,7 +93,7 @@ const changeKinds = {
   'cycles-accepted': ['all', 'a record can be above itself now'],
   'ownership-changed': ['all', 'records left out are {is} deleted'],
   'deletion-changed': ['all', 'when the related record is deleted: was {was}, is {is}'],
-} as const satisfies Record<string, readonly [breaks: Breaks, says: string]>;
+} as const satisfies Record<string, readonly [breaks: Breaks, text: string]>;
 
 type ChangeKind = keyof typeof changeKinds;
 
@@ -116,8 +116,8 @@ type NamesNow = ReadonlyMap<RecordType | Field | Relation, string>;
 function reportOn(type: string, affected: Partial<Record<Breaks, boolean>> = {}) {
   const changes: Change[] = [];
   const add = (kind: ChangeKind, name?: string, was?: unknown, is?: unknown): void => {
-    const [breaks, says] = changeKinds[kind];
-    const description = says.replace('{was}', () => String(was)).replace('{is}', () => String(is));
+    const [breaks, text] = changeKinds[kind];
+    const description = text.replace('{was}', () => String(was)).replace('{is}', () => String(is));
     changes.push({ kind, breaking: affected[breaks] ?? false, type, name, description });
   };
   const compare = (kind: ChangeKind, name: string | undefined, was: unknown, is: unknown): void => {
@@ -172,8 +172,8 @@ export function compareModels(before: Model, after: Model): readonly Change[] {
   // A type without operations breaks no client; relations to it are reported separately.
   for (const { name, path, operations } of types.removed) {
     const report = reportOn(name, { all: operations.size > 0 });
-    const says = operations.size > 0 ? `/api/${path} no longer has its records` : 'it had no path';
-    report.add('type-removed', undefined, undefined, says);
+    const how = operations.size > 0 ? `/api/${path} no longer has its records` : 'it had no path';
+    report.add('type-removed', undefined, undefined, how);
     reports.push(report);
   }
   return reports.flatMap(({ changes }) => changes);

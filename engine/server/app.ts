@@ -25,8 +25,8 @@ export function createApp(engine: Engine, settings: EngineSettings): Express {
     host.sendPage({ status: 200, headers: TEXT, body: 'live\n' }, request, response),
   );
   readOnly(app, '/health/ready', async (request, response) => {
-    const { isReady, says } = await readinessOf(engine);
-    await host.sendPage({ status: isReady ? 200 : 503, headers: TEXT, body: `${says}\n` }, request, response);
+    const { isReady, text } = await readinessOf(engine);
+    await host.sendPage({ status: isReady ? 200 : 503, headers: TEXT, body: `${text}\n` }, request, response);
   });
   app.use(host.limit);
   app.use(asterisk(engine));

@@ -158,15 +158,15 @@ export async function readinessOf(asked: { isDraining(): boolean; ready(): Promi
     ({ database, serves }) => ({
       isReady: true,
       isReachable: true,
-      says: `ready\nThe database has model ${database}, this instance serves model ${serves}`,
+      text: `ready\nThe database has model ${database}, this instance serves model ${serves}`,
     }),
     (error: unknown) => ({
       isReady: false,
       isReachable: error instanceof Problem && !(error instanceof Unavailable && error.reason === 'unreachable'),
-      says: error instanceof Problem ? reasonOf(error) : 'the database does not answer',
+      text: error instanceof Problem ? reasonOf(error) : 'the database does not answer',
     }),
   );
-  return asked.isDraining() ? { ...found, isReady: false, says: 'stopping' } : found;
+  return asked.isDraining() ? { ...found, isReady: false, text: 'stopping' } : found;
 }
 
 const reasonOf = (error: Problem): string =>

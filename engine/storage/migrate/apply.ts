@@ -66,7 +66,7 @@ export function ownView(mapped: Model, { state, applied, last, own }: History, m
   const { model: served, incompatible } = servedModel(mapped, applied);
   const unfit = [
     ...missing.map((table) => `  ${table}: there is no such table`),
-    ...incompatible.flatMap(({ table, says, isReadable }) => (isReadable ? [] : [`  ${table}: ${says}`])),
+    ...incompatible.flatMap(({ table, reason, isReadable }) => (isReadable ? [] : [`  ${table}: ${reason}`])),
   ];
   if (unfit.length === 0) return { model: served, mapped };
   const [reason, cure] =

@@ -18,10 +18,11 @@ import {
 } from './diff.ts';
 
 export function servedModel(model: Model, found: AppliedModel) {
-  const incompatible: { readonly table: string; readonly says: string; readonly isReadable: boolean }[] = [];
+  const incompatible: { readonly table: string; readonly reason: string; readonly isReadable: boolean }[] = [];
   const revisions = new Map<object, object>();
-  const unusable = (table: string, says: string): void => void incompatible.push({ table, says, isReadable: false });
-  const narrower = (table: string, says: string): void => void incompatible.push({ table, says, isReadable: true });
+  const unusable = (table: string, reason: string): void =>
+    void incompatible.push({ table, reason, isReadable: false });
+  const narrower = (table: string, reason: string): void => void incompatible.push({ table, reason, isReadable: true });
   const revise = (part: object, revision: object): void =>
     void revisions.set(part, { ...revisions.get(part), ...revision });
   const tableOf = (type: string): string | undefined => found.types[type]?.table;

@@ -53,22 +53,22 @@ export interface Altered {
  * objects under temporary names, `switch` is a short transaction that renames them, `finish` checks and cleans up.
  */
 export const taskKinds = {
-  column: { stage: 'prepare', lock: 'all', says: 'Add a column to' },
-  trigger: { stage: 'prepare', lock: 'writes', says: 'Add a trigger to' },
-  fill: { stage: 'prepare', lock: 'rows', says: 'Work through the rows of' },
-  check: { stage: 'prepare', lock: 'all', says: 'Add a check to' },
-  validate: { stage: 'prepare', lock: 'none', says: 'Check the rows of' },
-  index: { stage: 'prepare', lock: 'none', says: 'Build an index of' },
-  define: { stage: 'switch', lock: 'all', says: 'Change' },
+  column: { stage: 'prepare', lock: 'all', title: 'Add a column to' },
+  trigger: { stage: 'prepare', lock: 'writes', title: 'Add a trigger to' },
+  fill: { stage: 'prepare', lock: 'rows', title: 'Work through the rows of' },
+  check: { stage: 'prepare', lock: 'all', title: 'Add a check to' },
+  validate: { stage: 'prepare', lock: 'none', title: 'Check the rows of' },
+  index: { stage: 'prepare', lock: 'none', title: 'Build an index of' },
+  define: { stage: 'switch', lock: 'all', title: 'Change' },
   /** Only SQLite runs it. */
-  rewrite: { stage: 'switch', lock: 'all', says: 'Work through the rows of' },
-  rename: { stage: 'switch', lock: 'all', says: 'Change' },
-  settle: { stage: 'switch', lock: 'all', says: 'Change' },
-  renameIndex: { stage: 'switch', lock: 'none', says: 'Change' },
-  create: { stage: 'switch', lock: 'none', says: 'Create' },
+  rewrite: { stage: 'switch', lock: 'all', title: 'Work through the rows of' },
+  rename: { stage: 'switch', lock: 'all', title: 'Change' },
+  settle: { stage: 'switch', lock: 'all', title: 'Change' },
+  renameIndex: { stage: 'switch', lock: 'none', title: 'Change' },
+  create: { stage: 'switch', lock: 'none', title: 'Create' },
   /** Runs after all tables exist, as foreign keys may form cycles. */
-  link: { stage: 'switch', lock: 'all', says: 'Change' },
-  confirm: { stage: 'finish', lock: 'none', says: 'Check the references of' },
+  link: { stage: 'switch', lock: 'all', title: 'Change' },
+  confirm: { stage: 'finish', lock: 'none', title: 'Check the references of' },
 } as const;
 
 export interface Task {
@@ -105,4 +105,4 @@ export const tooGreat = (table: string): StartError =>
     `Table ${table} has an identifier above 2^53, which this service cannot read: give that row another one. Nothing was changed.`,
   );
 
-export const titleOf = ({ kind, table }: Task): string => `${taskKinds[kind].says} ${table ?? 'the tables'}`;
+export const titleOf = ({ kind, table }: Task): string => `${taskKinds[kind].title} ${table ?? 'the tables'}`;
