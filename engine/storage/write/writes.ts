@@ -15,7 +15,6 @@ import { apply, isViolation, located, RefusedRow } from './apply.ts';
 import { deleteFound, deleteOne } from './delete.ts';
 import { effectsOf, numbered, numbersOf, previewReader, seenIn } from './dry-run.ts';
 import { lockNamed, shownTo } from './locks.ts';
-import { withLinked } from './links.ts';
 import { createOnce, forgetKeys } from './once.ts';
 import { numberOf, planWrite, type WritePlan } from './plan.ts';
 import { resolveBody } from './resolve.ts';
@@ -32,7 +31,7 @@ import {
 } from './session.ts';
 import { deleteSingle, writeSingle } from './single.ts';
 import { createTables, rowOf } from './tables.ts';
-import { findItems } from './upsert.ts';
+import { findItems, withLinked } from './unique-values.ts';
 
 export type Writes = Pick<stored.Store, 'write' | 'upsert' | 'delete' | 'restore' | 'deleteFound' | 'forgetKeys'> & {
   insert(writer: Writer, records: Pick<stored.WriteRequest, 'type' | 'items'>): Promise<void>;
