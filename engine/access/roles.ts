@@ -7,7 +7,7 @@ import { diagnosed } from '../descriptor/report.ts';
 import { diagnose, diagnoseAt, rangeOf, readDescriptor, type Source, type YamlPath } from '../descriptor/source.ts';
 import { toJson } from '../descriptor/to-json.ts';
 import type { Diagnostic } from '../diagnostic.ts';
-import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
+import { isObject, type JsonObject, sortedJson } from '../json/json.ts';
 import { type Model, ownedTypes, reached, type RecordType } from '../model/model.ts';
 import { type Action, ACTIONS, type TypeNames } from '../model/rights.ts';
 import grammar from './role.schema.json';
@@ -152,11 +152,5 @@ function entriesIn(
     const other = files.get(name);
     return other ? entriesIn(other, files, find, [...above, file]) : [];
   });
-  return [...new Map(found.map((one) => [textOf(one.value), one])).values()];
+  return [...new Map(found.map((one) => [sortedJson(one.value), one])).values()];
 }
-
-/** Equal for entries that say the same, in whatever order. */
-const textOf = (value: Written['value']): string =>
-  JSON.stringify(value, (_, part: JsonValue) =>
-    isObject(part) ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1))) : part,
-  );

@@ -59,6 +59,12 @@ export function decode(bytes: Buffer): string {
   }
 }
 
+/** Equal for values that differ in the order of keys alone. */
+export const sortedJson = (value: unknown): string =>
+  JSON.stringify(value, (_, part: JsonValue) =>
+    isObject(part) ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1))) : part,
+  );
+
 export const kindOf = (value: unknown): string =>
   Array.isArray(value)
     ? 'an array'

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Generated } from '../../field-types/field-type.ts';
 import type { Maker } from '../../field-types/identifiers.ts';
 import type { OnDelete } from '../../descriptor/descriptor.ts';
-import { isObject, type JsonObject, type JsonValue } from '../../json/json.ts';
+import { type JsonObject, type JsonValue, sortedJson } from '../../json/json.ts';
 import { type CheckRule, ruleOf } from '../../model/checks.ts';
 import type { IdentifierField } from '../../model/identifier.ts';
 import {
@@ -274,10 +274,7 @@ function digestOf({ types }: Model, wanted: AppliedModel): string {
       { ...table, ...(table.history === undefined ? {} : { history: true }), made: null },
     ]),
   );
-  const text = JSON.stringify({ asked, renames: renames.toSorted() }, (_, value: JsonValue) =>
-    isObject(value)
-      ? Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)))
-      : value,
-  );
-  return createHash('sha256').update(text).digest('hex');
+  return createHash('sha256')
+    .update(sortedJson({ asked, renames: renames.toSorted() }))
+    .digest('hex');
 }
