@@ -3,15 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { COUNT_MODES, NOW, OPERATIONS, type Preconditions } from '../descriptor/descriptor.ts';
 import { type ItemShape, listed, widens } from '../field-types/field-type.ts';
 import { ruleKey, ruleOf, sentence } from '../model/checks.ts';
-import {
-  type Field,
-  match,
-  type Model,
-  reached,
-  type RecordType,
-  type Relation,
-  type Renamed,
-} from '../model/model.ts';
+import { type Field, matchRenamed, type Model, reached, type RecordType, type Relation } from '../model/model.ts';
 
 type Breaks = 'all' | 'creates' | 'writes' | 'uniques' | 'histories' | 'none';
 
@@ -133,11 +125,11 @@ function reportOn(type: string, affected: Partial<Record<Breaks, boolean>> = {})
 type Report = ReturnType<typeof reportOn>;
 
 export function compareModels(before: Model, after: Model): readonly Change[] {
-  const types = pairUp(before.types, after.types);
+  const types = matchRenamed(after.types.values(), before.types.values());
   const pairs = types.kept.map((pair) => ({
     pair,
-    fields: pairUp(pair.before.fields, pair.after.fields),
-    relations: pairUp(pair.before.relations, pair.after.relations),
+    fields: matchRenamed(pair.after.fields.values(), pair.before.fields.values()),
+    relations: matchRenamed(pair.after.relations.values(), pair.before.relations.values()),
   }));
   const kept = [...types.kept, ...pairs.flatMap(({ fields, relations }) => [...fields.kept, ...relations.kept])];
   const now: NamesNow = new Map(kept.map((pair) => [pair.before, pair.after.name]));
@@ -157,11 +149,11 @@ export function compareModels(before: Model, after: Model): readonly Change[] {
     compareType(pair, now, report);
     for (const one of fields.kept) compareField(one, report);
     for (const { name, type, required } of fields.added) add('field', name, required, type.name);
-    for (const { name } of fields.removed) report.add('field-removed', name);
+    for (const { name } of fields.dropped) report.add('field-removed', name);
     for (const one of relations.kept) compareRelation(one, now, report);
     for (const { name, target, required } of relations.added)
       add('relation', name, required, `a relation to ${target.name}`);
-    for (const { name } of relations.removed) report.add('relation-removed', name);
+    for (const { name } of relations.dropped) report.add('relation-removed', name);
     return report;
   });
   for (const { name } of types.added) {
@@ -170,20 +162,13 @@ export function compareModels(before: Model, after: Model): readonly Change[] {
     reports.push(report);
   }
   // A type without operations breaks no client; relations to it are reported separately.
-  for (const { name, path, operations } of types.removed) {
+  for (const { name, path, operations } of types.dropped) {
     const report = reportOn(name, { all: operations.size > 0 });
     const how = operations.size > 0 ? `/api/${path} no longer has its records` : 'it had no path';
     report.add('type-removed', undefined, undefined, how);
     reports.push(report);
   }
   return reports.flatMap(({ changes }) => changes);
-}
-
-function pairUp<T extends Renamed>(before: ReadonlyMap<string, T>, after: ReadonlyMap<string, T>) {
-  const { kept, added, dropped } = match(after.values(), before.keys());
-  const were = (names: readonly string[]): readonly T[] => names.flatMap((name) => before.get(name) ?? []);
-  const pairs = kept.flatMap(({ wanted, former }) => were([former]).map((was) => ({ before: was, after: wanted })));
-  return { kept: pairs, added, removed: were(dropped) };
 }
 
 /** Types whose records are linked, or even written, through relations of others, however deep. */

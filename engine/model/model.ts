@@ -408,36 +408,50 @@ export function referredFirst(types: Iterable<RecordType>): readonly RecordType[
   return ordered;
 }
 
-// Matches types, fields and relations before and after a change of descriptors.
+// Matches types and their parts before and after a change of descriptors.
 
-export interface Renamed {
+export interface Matched<A, B> {
+  readonly kept: readonly { readonly after: A; readonly before: B }[];
+  readonly added: readonly A[];
+  readonly dropped: readonly B[];
+}
+
+/** Matches by the first of the keys, then what is left by the next. */
+export function match<A, B>(
+  wanted: Iterable<A>,
+  known: Iterable<B>,
+  keyBefore: (one: B) => string,
+  ...keysOf: readonly ((one: A) => string | undefined)[]
+): Matched<A, B> {
+  const all = [...wanted];
+  const left = new Map<string | undefined, B>([...known].map((one) => [keyBefore(one), one]));
+  const found = new Map<A, B>();
+  for (const keyOf of keysOf)
+    for (const after of all) {
+      const before = found.has(after) ? undefined : left.get(keyOf(after));
+      if (before !== undefined && left.delete(keyOf(after))) found.set(after, before);
+    }
+  const kept = all.flatMap((after) => {
+    const before = found.get(after);
+    return before === undefined ? [] : [{ after, before }];
+  });
+  return { kept, added: all.filter((one) => !found.has(one)), dropped: [...left.values()] };
+}
+
+interface Renamed {
   readonly name: string;
   readonly renamedFrom: string | undefined;
 }
 
-interface Matched<W> {
-  /** `former`: name before the change. */
-  readonly kept: readonly { readonly wanted: W; readonly former: string }[];
-  readonly added: readonly W[];
-  readonly dropped: readonly string[];
-}
-
 /** `renamedFrom` counts only while the new name is unknown, so it can stay after the rename. */
-export function match<W extends Renamed>(wanted: Iterable<W>, known: Iterable<string>): Matched<W> {
-  const all = [...wanted];
-  const left = new Set(known);
-  const former = new Map<W, string>();
-  const claim = (one: W, name: string | undefined): void => {
-    if (name !== undefined && !former.has(one) && left.delete(name)) former.set(one, name);
-  };
-  for (const one of all) claim(one, one.name);
-  for (const one of all) claim(one, one.renamedFrom);
-  return {
-    kept: all.flatMap((one) => {
-      const name = former.get(one);
-      return name === undefined ? [] : [{ wanted: one, former: name }];
-    }),
-    added: all.filter((one) => !former.has(one)),
-    dropped: [...left],
-  };
-}
+export const matchRenamed = <A extends Renamed, B extends { readonly name: string }>(
+  wanted: Iterable<A>,
+  known: Iterable<B>,
+): Matched<A, B> =>
+  match(
+    wanted,
+    known,
+    ({ name }) => name,
+    ({ name }) => name,
+    ({ renamedFrom }) => renamedFrom,
+  );

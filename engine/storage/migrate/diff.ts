@@ -10,6 +10,8 @@ import {
   type Field,
   type Index,
   type JoinTable,
+  match,
+  type Matched,
   type Model,
   OPEN_COLUMN,
   type RecordType,
@@ -38,12 +40,6 @@ export type NamedField = Named<AppliedField>;
 export type NamedIndex = Named<AppliedIndex>;
 export type NamedType = Named<AppliedType>;
 
-export interface Matched<A, B> {
-  readonly kept: readonly { readonly after: A; readonly before: B }[];
-  readonly added: readonly A[];
-  readonly dropped: readonly B[];
-}
-
 export interface TypePair {
   readonly type: RecordType;
   readonly before: NamedType;
@@ -65,7 +61,7 @@ export interface Comparison {
 export function compare(applied: AppliedModel, { types, joinTables }: Model): Comparison {
   const table = (one: { readonly table: string }): string => one.table;
   const { kept, added, dropped } = match(types.values(), named(applied.types), table, table);
-  const joins = match(joinTables, applied.joins, ({ name }) => name, table);
+  const joins = match(joinTables, applied.joins, table, ({ name }) => name);
   return { types: kept.map(({ after, before }) => compareType(after, before)), added, dropped, joins };
 }
 
@@ -81,14 +77,11 @@ export function compareType(type: RecordType, before: NamedType): TypePair {
     indexes: match(
       type.indexes,
       named(before.indexes),
-      ({ unique, members }) => indexKey(unique, members.map(columnOf)),
       ({ unique, members }) => indexKey(unique, columnsBefore(before, members)),
+      ({ unique, members }) => indexKey(unique, members.map(columnOf)),
     ),
-    checks: match(
-      type.checks,
-      before.checks ?? [],
-      (check) => ruleKey(ruleOf(check, (field) => formers.get(field) ?? field.name)),
-      ruleKey,
+    checks: match(type.checks, before.checks ?? [], ruleKey, (check) =>
+      ruleKey(ruleOf(check, (field) => formers.get(field) ?? field.name)),
     ),
   };
 }
@@ -143,23 +136,6 @@ export const partAt = ({ fields, hidden, references }: RecordType, column: strin
 export function memberAt(type: RecordType, column: string): Field | Relation | undefined {
   const part = partAt(type, column);
   return part && 'target' in part ? part.relation : part;
-}
-
-function match<A, B>(
-  wanted: Iterable<A>,
-  known: Iterable<B>,
-  keyOf: (one: A) => string,
-  keyBefore: (one: B) => string,
-): Matched<A, B> {
-  const left = new Map([...known].map((one) => [keyBefore(one), one]));
-  const kept: { readonly after: A; readonly before: B }[] = [];
-  const added: A[] = [];
-  for (const after of wanted) {
-    const before = left.get(keyOf(after));
-    if (before !== undefined && left.delete(keyOf(after))) kept.push({ after, before });
-    else added.push(after);
-  }
-  return { kept, added, dropped: [...left.values()] };
 }
 
 /** The side of a foreign key where a descriptor names it. */

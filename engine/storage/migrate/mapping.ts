@@ -2,7 +2,7 @@
 import {
   type Field,
   type JoinTable,
-  match,
+  matchRenamed,
   type Model,
   type RecordType,
   type Reference,
@@ -32,8 +32,10 @@ export function mappedModel(
 ): Model {
   const tables = [...Object.values(applied.types), ...applied.joins];
   const there = new Set(tables.map(({ table }) => table));
-  const known = Object.entries(own.types).flatMap(([name, { table }]) => (there.has(table) ? name : []));
-  const formers = new Map(match(model.types.values(), known).kept.map(({ wanted, former }) => [wanted.name, former]));
+  const known = Object.entries(own.types).flatMap(([name, { table }]) => (there.has(table) ? { name } : []));
+  const formers = new Map(
+    matchRenamed(model.types.values(), known).kept.map(({ after, before }) => [after.name, before.name]),
+  );
   const freeTable = freeNames([...there], tablesOf(model));
   const freeIndex = freeNames(tables.flatMap(({ made }) => Object.keys(made)));
   const revisions = new Map<object, object>();
@@ -70,8 +72,8 @@ export function mappedModel(
   function mapColumns(type: RecordType, before: AppliedType, now: AppliedType): void {
     revise(type.identifier, { column: now.identifier });
     const held = new Map(Object.values(now.fields).map((field) => [field.column, field]));
-    const names = Object.entries(before.fields).flatMap(([name, { column }]) => (held.has(column) ? name : []));
-    const were = new Map(match(type.fields.values(), names).kept.map(({ wanted, former }) => [wanted, former]));
+    const names = Object.entries(before.fields).flatMap(([name, { column }]) => (held.has(column) ? { name } : []));
+    const were = new Map(matchRenamed(type.fields.values(), names).kept.map((one) => [one.after, one.before.name]));
     const references = matchReferences(type, before, now);
     const wanted = [...type.fields.values(), ...type.references].map(({ column }) => column);
     const free = freeNames(columnsIn(now), wanted);
