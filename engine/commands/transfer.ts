@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises';
 import { isOfSystem, type NewFile, newFile } from '../files.ts';
 import { escapeStep, type JsonObject } from '../json/json.ts';
 import { type KeptMembers, type RawMembers, readObject } from '../json/tokenizer.ts';
-import type { Model, RecordType } from '../model/model.ts';
+import { hasMember, type Model, type RecordType } from '../model/model.ts';
 import { shortened } from '../names.ts';
 import { type Fault, MAX_ERRORS, Problem, reasonOf, StartError } from '../problem.ts';
 import { print, printError } from '../process.ts';
@@ -209,13 +209,10 @@ function faultsOfOpen({ types }: Model, line: JsonObject): readonly Fault[] {
   if ('faults' in parsed)
     return parsed.faults.map((fault) => ({ ...fault, pointer: `/open${'pointer' in fault ? fault.pointer : ''}` }));
   return Object.keys(parsed.object)
-    .filter((key) => isNamed(type, key))
+    .filter((key) => hasMember(type, key))
     .map((key) => ({
       pointer: `/open/${escapeStep(key)}`,
       code: 'known-key',
       message: `"${key}" is a field, a relation or the identifier, so it cannot be one of the unknown keys`,
     }));
 }
-
-const isNamed = ({ fields, relations, identifier }: RecordType, key: string): boolean =>
-  fields.has(key) || relations.has(key) || (identifier.inRecord && identifier.name === key);

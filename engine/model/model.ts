@@ -198,6 +198,10 @@ export interface RecordType {
   readonly seed: readonly JsonObject[];
 }
 
+/** Whether records show a field, a relation or the identifier by this name. */
+export const hasMember = ({ fields, relations, identifier }: RecordType, name: string): boolean =>
+  fields.has(name) || relations.has(name) || (identifier.inRecord && identifier.name === name);
+
 export const wholeOf = (type: RecordType): RecordType => type.whole ?? type;
 
 /** All that a search finds: what it starts from, and what comes next from each thing that it has found. */

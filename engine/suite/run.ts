@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { isObject, type JsonObject, type JsonValue, parsedJson } from '../json/json.ts';
 import { MAX_GIVEN_IDENTIFIER } from '../field-types/identifiers.ts';
 import { type Identifier, parserOf, pathSegment, sampleOf } from '../model/identifier.ts';
-import { identifierIn, type Model, type RecordType } from '../model/model.ts';
+import { hasMember, identifierIn, type Model, type RecordType } from '../model/model.ts';
 import type { ProblemCode } from '../problem.ts';
 
 export interface Request {
@@ -170,7 +170,8 @@ function compare(
     return expected.flatMap((one: JsonValue, at) => compare(one, actual[at], `${place}/${at}`, type));
   if (!isObject(expected) || !isObject(actual))
     return isDeepStrictEqual(expected, actual) ? [] : [{ place, expected: shown(expected), actual: shown(actual) }];
-  const others = Object.keys(actual).filter((key) => !Object.hasOwn(expected, key) && !(type && isKnown(type, key)));
+  const isMore = (key: string): boolean => type !== undefined && (type.open || hasMember(type, key));
+  const others = Object.keys(actual).filter((key) => !Object.hasOwn(expected, key) && !isMore(key));
   return [...Object.keys(expected), ...others].flatMap((key) => {
     const [given, got] = [expected[key], actual[key]];
     // One instant has many spellings, of which responses have one.
@@ -178,9 +179,6 @@ function compare(
     return compare(wanted, got, `${place}/${key}`, type?.relations.get(key)?.target);
   });
 }
-
-const isKnown = ({ fields, relations, identifier, open }: RecordType, key: string): boolean =>
-  open || fields.has(key) || relations.has(key) || (identifier.inRecord && key === identifier.name);
 
 function compareHeader(name: string, expected: string | null, actual: string | undefined): readonly Difference[] {
   const parts = expected?.split('*').map((part) => part.replaceAll(/[\\^$.+?()[\]{}|/]/g, String.raw`\$&`));

@@ -31,15 +31,19 @@ export function unknownField(
   return [finding('unknown-field', path, why, at)];
 }
 
+/** Reports a field that is unknown, or whose values cannot be compared. */
 export function notComparable(
-  { fields }: TypeDraft,
+  draft: TypeDraft,
   name: string,
+  known: readonly string[],
   path: YamlPath,
   at: At = 'value',
 ): readonly Finding[] {
-  const type = fieldTypes.get(fields.get(name)?.type ?? '');
-  if (!type || type.operators.length > 0) return [];
-  return [finding('not-comparable', path, `${quoted(name)} is of type ${type.name}, which cannot be compared`, at)];
+  const unknown = unknownField(draft, name, known, path, at);
+  const type = fieldTypes.get(draft.fields.get(name)?.type ?? '');
+  if (!type || type.operators.length > 0) return unknown;
+  const message = `${quoted(name)} is of type ${type.name}, which cannot be compared`;
+  return [...unknown, finding('not-comparable', path, message, at)];
 }
 
 export function repeated(items: readonly unknown[]): readonly number[] {

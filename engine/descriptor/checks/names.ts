@@ -7,7 +7,6 @@ import { finding, type Finding, quoted } from '../report.ts';
 import type { At, YamlPath } from '../source.ts';
 import { nameFault, orderField, pathFault, tableFault, type TextFault } from '../texts.ts';
 import {
-  type Findings,
   notComparable,
   relationKey,
   repeated,
@@ -200,16 +199,13 @@ function* renameFaults(members: readonly FormerName[], others: readonly string[]
 
 export const checkMembers: TypeCheck = function* (type) {
   const { draft, fields, relations, identifier } = type;
-  function* member(name: string, known: readonly string[], ...path: YamlPath): Findings {
-    yield* unknownField(type, name, known, path);
-    yield* notComparable(type, name, path);
-  }
   for (const [terms = [], ...path] of [
     [draft.order, 'order'],
     [draft.list?.order, 'list', 'order'],
   ] as const) {
     const order = terms.map((item) => orderField(item) ?? '');
-    for (const [index, name] of order.entries()) yield* member(name, [...fields.keys(), identifier], ...path, index);
+    for (const [index, name] of order.entries())
+      yield* notComparable(type, name, [...fields.keys(), identifier], [...path, index]);
     for (const index of repeated(order))
       // The grammar reports equal items.
       if (terms.indexOf(terms[index] ?? '') === index)
@@ -222,7 +218,7 @@ export const checkMembers: TypeCheck = function* (type) {
       for (const [index, name] of group.entries()) {
         const message = `${quoted(name)} is the identifier, which is always unique and indexed`;
         if (name === identifier) yield finding('bad-value', [key, row, index], message);
-        else yield* member(name, indexed, key, row, index);
+        else yield* notComparable(type, name, indexed, [key, row, index]);
       }
 };
 

@@ -29,8 +29,8 @@ function comparisonFaults(type: TypeDraft, comparison: FieldComparison): readonl
     return [finding('too-deep', fieldPath.slice(0, deepest + 1), message, 'key')];
   }
   const faults = [
-    ...fieldFaults(type, name, fieldPath, 'key'),
-    ...(other === undefined ? [] : fieldFaults(type, other, operandPath, 'value')),
+    ...notComparable(type, name, [...type.fields.keys()], fieldPath, 'key'),
+    ...(other === undefined ? [] : notComparable(type, other, [...type.fields.keys()], operandPath)),
   ];
   const fieldType = typeOf(type, name);
   if (faults.length > 0 || !fieldType) return faults;
@@ -49,11 +49,6 @@ function comparisonFaults(type: TypeDraft, comparison: FieldComparison): readonl
 
 const typeOf = ({ fields }: TypeDraft, name: string): FieldType | undefined =>
   fieldTypes.get(fields.get(name)?.type ?? '');
-
-const fieldFaults = (type: TypeDraft, name: string, path: YamlPath, at: At): readonly Finding[] => [
-  ...unknownField(type, name, [...type.fields.keys()], path, at),
-  ...notComparable(type, name, path, at),
-];
 
 /** Operands are values of the field's type; its constraints do not apply. */
 function* operandFaults(comparison: FieldComparison, type: FieldType, shape: Shape): Findings {
