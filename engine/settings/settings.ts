@@ -191,9 +191,11 @@ export function expectedFor({ expected, meant }: Omit<SettingValue<unknown>, 'pa
   return hint === undefined ? expected : `${expected}; did you mean ${hint}?`;
 }
 
-/** A path, or hosts with ports, in which no part can be a password that a mistake has put there. */
+/** A path, addresses, or hosts with ports, in which no part can be a password that a mistake has put there. */
 export const isPlainPlace = (text: string): boolean =>
-  /^(?:[^:=@%]|:(?=\d*(?:[,/\\]|$))|\[[\da-f:.]*\]|%(?!(?:25)*(?:40|3[adf]))[\da-f]{2})*$/i.test(text);
+  /^(?:[^:=@%]|:(?=\d*(?:[,/\\]|$))|\[[\da-f:.]*\]|(?<![^\s,])(?:[\da-f]*:){2,}[\da-f.]*(?:%[a-z]\w*)?(?=[\s,/]|$)|%(?!(?:25)*(?:40|3[adf]))[\da-f]{2})*$/i.test(
+    text,
+  );
 
 /** Leaves out whatever may be a password. */
 export function withoutPassword(text: string): string {

@@ -62,3 +62,16 @@ test.each([
 test.each(['0.0.0.0:3000', 'localhost:3000', '[::1]', 'http://localhost'])('HOST=%s is refused', (value) => {
   expect(() => readSettings({ HOST: value })).toThrow(`HOST is "${value}"; expected a host name or an IP address`);
 });
+
+test.each(['::1/129', '10.0.0.0/8,fe80::/10/2, ::ffff:10.0.0.1/200', '2001:db8:::1', '12345::1', 'fe80::1%eth0/300'])(
+  'TRUSTED_PROXIES=%s is refused, and shown',
+  (value) => {
+    expect(() => readSettings({ TRUSTED_PROXIES: value })).toThrow(`TRUSTED_PROXIES is "${value}"; expected none, or`);
+  },
+);
+
+test.each(['me:s3cret:1', '::1:s3cret', 'cafe:beef:s3cret', '::1 me:s3cret', 's3cret::1'])(
+  'TRUSTED_PROXIES=%s, which may be a password, is refused and not shown',
+  (value) =>
+    expect(() => readSettings({ TRUSTED_PROXIES: value })).toThrow('TRUSTED_PROXIES is "…"; expected none, or'),
+);
