@@ -59,6 +59,9 @@ const ON_BOTH: readonly Case[] = [
   ],
 ];
 
+const setting = (event: string, sets: string): string => `create trigger mine ${event} begin ${sets}; end`;
+const NO_PAGES = 'error in trigger mine: ';
+
 const ON_SQLITE: readonly Case[] = [
   ['a dropped relation', 'create trigger mine before update on loans begin select new.book_id; end', 'trigger mine'],
   ['another type of a field', remade('title text collate nocase, pages integer default 0'), 'collate nocase'],
@@ -67,6 +70,15 @@ const ON_SQLITE: readonly Case[] = [
   ['another type of a field', 'alter table books add column shelf text collate nocase', 'collate nocase'],
   ['another type of a field', 'alter table books add column twice integer as (id * 2)', 'generated column twice'],
   ['another type of a field', remade('title text, pages integer default (abs(-7))'), 'default abs(-7)'],
+  ['another type of a field', remade(`title text default 'x', pages integer default 0`), `default 'x' of column title`],
+  ['a dropped field', setting('after insert on loans', 'update books set pages = 1'), NO_PAGES],
+  ['a dropped field', setting('after update of days on loans', 'insert into books (pages) values (2)'), NO_PAGES],
+  ['a dropped field', setting('before delete on books', 'update books set pages = 1 where id = 2'), NO_PAGES],
+  [
+    'a dropped field',
+    `create view shelves as select title from books; ${setting('instead of insert on shelves', 'update books set pages = 1')}`,
+    NO_PAGES,
+  ],
 ];
 
 const ON_POSTGRES: readonly Case[] = [
@@ -86,6 +98,7 @@ const ON_POSTGRES: readonly Case[] = [
     `create sequence own; alter table books alter pages set default nextval('own')`,
     `default nextval('own'::regclass) of column pages`,
   ],
+  ['a title of any kind', `alter table books alter title set default 'x'`, `default 'x'::text of column title`],
   [
     'another type of a field',
     'create domain small as bigint check (value < 500); alter table books alter pages type small',
@@ -360,6 +373,56 @@ test.each<[event: string, name: string, after: Files]>([
   await runSql(project.database, raising(event, 'books', name));
   project.write(after);
   expect((await project.run('plan')).out).not.toContain('fires');
+  expect(await project.run('apply')).toMatchObject({ code: 0 });
+});
+
+(onSqlite ? test.skip : test)('a trigger of the whole database runs at changes of tables', async () => {
+  const project = await projectOf({ 'book.yaml': BOOKS });
+  await runSql(
+    project.database,
+    `create function f() returns event_trigger language plpgsql as $$begin raise exception 'never on a Saturday'; end$$;
+      create event trigger strict on ddl_command_end when tag in ('ALTER TABLE') execute function f();
+      create event trigger idle on sql_drop execute function f()`,
+  );
+  try {
+    const says = 'strict of the database';
+    project.write(book());
+    expect((await project.run('plan')).out).not.toContain('fires');
+    project.write({ 'book.yaml': `${BOOKS}  isbn: { type: string }\n` });
+    const { out } = await project.run('plan');
+    expect(out.match(/fires .*/g)).toEqual([`fires trigger ${says}, which the engine did not make`]);
+    const { code, err } = await project.run('apply');
+    expect([code, err]).toEqual([1, expect.stringContaining('never on a Saturday')]);
+    expect(err).toContain(`Triggers that fired: ${says}`);
+    await runSql(project.database, 'alter event trigger strict disable');
+    expect((await project.run('plan')).out).not.toContain('fires');
+    expect(await project.run('apply')).toMatchObject({ code: 0 });
+  } finally {
+    await runSql(project.database, 'drop event trigger strict; drop event trigger idle');
+  }
+});
+
+(onSqlite ? test.skip : test).each([
+  'rename constraint loans_book_id_foreign to mine',
+  'drop constraint loans_book_id_foreign',
+])('another rule of deletion, after %s', async (change) => {
+  const loan = (more: string): Files => ({
+    'loan.yaml': `type: Loan\nrelations: { book: { kind: belongsTo, type: Book${more} } }\n`,
+  });
+  const project = await projectOf({ 'book.yaml': BOOKS, ...loan('') });
+  await runSql(project.database, `alter table loans ${change}`);
+  await project.starts();
+  project.write(loan(', onDelete: cascade'));
+  const says = expect.stringContaining(
+    '    table loans has no constraint loans_book_id_foreign, which this replaces: ',
+  );
+  expect(await project.run('plan')).toMatchObject({ code: 1, out: says });
+  expect(await project.run('apply')).toMatchObject({ code: 1, err: says });
+  await runSql(
+    project.database,
+    `alter table loans drop constraint if exists mine;
+        alter table loans add constraint loans_book_id_foreign foreign key (book_id) references books (id)`,
+  );
   expect(await project.run('apply')).toMatchObject({ code: 0 });
 });
 

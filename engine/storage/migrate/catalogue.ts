@@ -9,8 +9,8 @@ import { kindOf, type MigrationStep, type Plan } from './steps.ts';
 /**
  * Kinds: relation (`detail`: table or view), column (`detail`: type, default), needed (column without default), index,
  * notNull, trigger (`detail`: its events), reader (of column or index `detail`: a view, an index, a constraint, a foreign key of another table),
- * property (of column `detail`, or of the table: a comment, a grant), denied (table or schema `name` has another owner),
- * unlinkable (no foreign key may refer to the table).
+ * property (of column `detail`, or of the table: a comment, a grant), constant (a default of column `detail`),
+ * denied (table or schema `name` has another owner), unlinkable (no foreign key may refer to the table).
  */
 interface Found {
   readonly kind: string;
@@ -49,10 +49,14 @@ const ownTables = ({ types, joins }: AppliedModel) => [
       ...Object.values(type.fields).flatMap(({ column, nullable }) => (nullable ? column : [])),
       ...type.references.flatMap(({ column, required }) => (required ? [] : column)),
     ],
+    defaults: [
+      OPEN_COLUMN,
+      ...Object.values(type.fields).flatMap((field) => (field.default === null ? [] : [field.column, field.folded])),
+    ],
   })),
   ...joins.map(({ table, made, left, right }) => {
     const columns = [left.column, right.column];
-    return { table, made, sequence: [], columns, links: columns, nullable: [] };
+    return { table, made, sequence: [], columns, links: columns, nullable: [], defaults: [] };
   }),
 ];
 
@@ -104,7 +108,7 @@ function othersAmong({ columns }: { readonly columns: readonly string[] }, all: 
 export const otherColumns = (catalogue: Catalogue, type: AppliedType): readonly Found[] =>
   othersAmong({ columns: columnsIn(type) }, found(catalogue, type.table, 'column'));
 
-const KINDS = ['column', 'index', 'trigger', 'notNull', 'reader', 'property'];
+const KINDS = ['column', 'index', 'trigger', 'notNull', 'reader', 'property', 'constant'];
 
 /** Objects that somebody else has added to the engine's tables; `name`: as messages show it. */
 function othersOf(applied: AppliedModel, catalogue: Catalogue): readonly Found[] {
@@ -118,13 +122,14 @@ function othersOf(applied: AppliedModel, catalogue: Catalogue): readonly Found[]
         return { ...one, name: `${kind} ${name}` };
       if (kind === 'notNull' && own.nullable.includes(name))
         return { ...one, kind: 'reader', name: `constraint not null (${name})`, detail: name };
+      if (kind === 'constant') return own.defaults.includes(one.detail) ? [] : { ...one, kind: 'property' };
       const isOwn = links.has(name) || (name.startsWith('index ') && indexes.has(name.slice('index '.length)));
       return kind === 'property' || (kind === 'reader' && !isOwn) ? one : [];
     });
   });
 }
 
-const withTable = ({ name, table }: Found): string => `${name} of ${table}`;
+const withTable = ({ name, table }: Found): string => `${name} of ${table || 'the database'}`;
 
 export function othersIn(applied: AppliedModel, catalogue: Catalogue): readonly string[] {
   const others = othersOf(applied, catalogue).filter(
@@ -144,12 +149,15 @@ export function takenBy(step: MigrationStep, { others }: Surroundings): readonly
 export const ownIndexes = (applied: AppliedModel): ReadonlySet<string> =>
   new Set(ownTables(applied).flatMap(({ made }) => Object.keys(made)));
 
-/** Triggers of others that a step fires. */
+/** Triggers of others that a step fires. Event triggers, of no table, have the SQL that fires them as `detail`. */
 export function triggersOf({ tasks, seeds }: MigrationStep, catalogue: Catalogue): readonly string[] {
   const updated = tasks.flatMap(({ table, updates }) => (updates && table !== undefined ? table : []));
   const fired = (tables: readonly string[], events: RegExp): readonly Found[] =>
     tables.flatMap((table) => found(catalogue, table, 'trigger')).filter(({ detail }) => events.test(detail));
-  return [...new Set([...fired(seeds, /insert|update|of/), ...fired(updated, /update/)].map(withTable))];
+  const everywhere = found(catalogue, '', 'trigger').filter(({ detail }) =>
+    tasks.some(({ sql }) => new RegExp(detail, 'i').test(sql)),
+  );
+  return [...new Set([...fired(seeds, /insert|update|of/), ...fired(updated, /update/), ...everywhere].map(withTable))];
 }
 
 /** Of tables and indexes. PostgreSQL makes an index and a sequence for each table's identifier. */
@@ -226,6 +234,13 @@ export function obstaclesTo(step: MigrationStep, around: Surroundings): readonly
     ...made
       .filter((name) => there.has(nameKey(name)))
       .map((name) => `table ${table} has a ${name} already, which the engine did not make: rename or drop it`),
+    ...tasks
+      .flatMap(({ replaced }) => replaced ?? [])
+      .filter((name) => !found(catalogue, table, 'reader').some((one) => one.name === `constraint ${name}`))
+      .map(
+        (name) =>
+          `table ${table} has no constraint ${name}, which this replaces: give its foreign key this name again, or make it`,
+      ),
     ...inTheWay.map(
       ({ name }) => `${name} depends on what this replaces or drops: drop it first, and make it again afterwards`,
     ),

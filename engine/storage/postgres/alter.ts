@@ -88,9 +88,7 @@ class TableAlterer {
     const isLinked = column.reference !== undefined && column.reference.onDelete !== was.onDelete;
     return [
       ...(isLimited ? [this.#withoutCheck(one.name), ...this.#checks(one)] : []),
-      ...(isLinked
-        ? [this.#altering('define', `drop constraint ${quote(this.#linkOf(column))}`), ...this.#links(column)]
-        : []),
+      ...(isLinked ? [this.#withoutLink(this.#linkOf(column)), ...this.#links(column)] : []),
       ...(was.nullable && !column.nullable ? this.#required(one) : []),
       ...(!was.nullable && column.nullable
         ? [this.#altering('settle', `alter column ${quote(column.name)} drop not null`)]
@@ -141,6 +139,11 @@ class TableAlterer {
   }
 
   readonly #linkOf = ({ name }: Column): string => foreignKeyName(this.#table, name);
+
+  readonly #withoutLink = (name: string): Task => ({
+    ...this.#altering('define', `drop constraint ${quote(name)}`),
+    replaced: name,
+  });
 
   /** NOT VALID still checks later writes; earlier rows had the same key, or have none. */
   #links(column: Column): readonly Task[] {

@@ -47,15 +47,18 @@ with own as (
   union all select 'trigger', own.name, tgname::text, case when tgenabled in ('D', 'R') then '' else concat_ws(' ', case when tgtype & 4 > 0 then 'insert' end,
       case when tgtype & 16 > 0 then case when cardinality(tgattr::int2[]) = 0 then 'update' else 'of' end end) end
     from own join pg_trigger on tgrelid = own.oid and not tgisinternal
+  -- Event triggers, with a pattern of the statements that fire them.
+  union all select 'trigger', '', evtname::text, coalesce(replace(array_to_string(evttags, '|'), 'CREATE INDEX', 'CREATE (UNIQUE )?INDEX'), case evtevent when 'sql_drop' then 'DROP (?!DEFAULT|NOT)' else '.' end)
+    from pg_event_trigger where evtenabled not in ('D', 'R') and evtevent in ('ddl_command_start', 'ddl_command_end', 'sql_drop')
   union all select 'property', own.name, word || ' column ' || attname, attname::text from own join pg_attribute a on attrelid = own.oid and attnum > 0 and not attisdropped
     cross join lateral (values ('the comment on', col_description(own.oid, attnum) is not null), ('a grant on', attacl is not null),
       ('a setting of', attoptions is not null or attstattarget >= 0 or attstorage <> (select typstorage from pg_type t where t.oid = atttypid)),
       ('the type ' || format_type(atttypid, atttypmod) || ' of', format_type(atttypid, atttypmod) not in
         ('text', 'json', 'boolean', 'date', 'numeric', 'bigint', 'double precision', 'timestamp with time zone', 'uuid')),
       -- 950 is the collation "C", by code points.
-      ('the collation of', attcollation not in (0, 950)),
-      ((select 'default ' || pg_get_expr(adbin, adrelid) || ' of' from pg_attrdef where adrelid = own.oid and adnum = attnum
-        and pg_get_expr(adbin, adrelid) !~ '^(''([^'']|'''')*''|[(]?-?[0-9.]+[)]?|true|false)(::[a-z_ ".]+)*$'), attgenerated = '')) as one(word, is_there) where is_there and word is not null
+      ('the collation of', attcollation not in (0, 950))) as one(word, is_there) where is_there
+  union all select case when text ~ '^(''([^'']|'''')*''|[(]?-?[0-9.]+[)]?|true|false)(::[a-z_ ".]+)*$' then 'constant' else 'property' end, own.name, 'default ' || text || ' of column ' || attname, attname::text
+    from own join pg_attribute a on attrelid = own.oid and attgenerated = '' join pg_attrdef on adrelid = own.oid and adnum = attnum cross join lateral pg_get_expr(adbin, adrelid) as text
   union all select 'property', own.name, word || ' table ' || own.name, '' from own
     cross join lateral (values ('the comment on', obj_description(oid, 'pg_class') is not null), ('a grant on', relacl is not null),
       ('a setting of', reloptions is not null), ('row level security of', relrowsecurity)) as one(word, is_there) where is_there

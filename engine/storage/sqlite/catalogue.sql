@@ -15,4 +15,4 @@ union all select 'reader', own.name, 'constraint ' || value, coalesce(c.name, ''
 union all select 'reader', own.name, 'trigger ' || made.name, c.name from own, made, json_each({UPDATE_OF}(made.sql)), pragma_table_xinfo(own.name) as c where made.type = 'trigger' and lower(tbl_name) = lower(own.name) and value = lower(c.name)
 union all select 'reader', own.name, 'view ' || v.name, '' from own, sqlite_schema as v where v.type = 'view' and instr(lower(v.sql), lower(own.name)) > 0
 union all select 'property', own.name, 'generated column ' || c.name, '' from own, pragma_table_xinfo(own.name) as c where c.hidden in (2, 3)
-union all select 'property', own.name, 'default ' || c.dflt_value || ' of column ' || c.name, c.name from own, pragma_table_xinfo(own.name) as c where c.dflt_value glob '*[(a-zA-Z]*' and c.dflt_value not like '''%'
+union all select iif(c.dflt_value glob '*[(a-zA-Z]*' and c.dflt_value not like '''%', 'property', 'constant'), own.name, 'default ' || c.dflt_value || ' of column ' || c.name, c.name from own, pragma_table_xinfo(own.name) as c where lower(c.dflt_value) <> 'null'
