@@ -71,6 +71,10 @@ onServer('objects of others', () => {
       create table their_table (thing bigint references things deferrable initially deferred) ;; insert into their_table values (1) => DELETE => 422 refused-by-database
       create table their_table (thing bigint references things) ;; insert into their_table values (1) => DELETE => 409 restrict-conflict
       alter table things enable row level security ;; create policy theirs on things using (true) with check (name not in ('new', 'changed')) => CREATE NESTED MANY UPDATE => 422 refused-by-database new row violates row-level security policy for table "things"
+      create rule theirs as on insert to things do instead nothing => CREATE NESTED MANY => 422 refused-by-database cannot perform INSERT RETURNING on relation "things"
+      create rule theirs as on insert to things where new.name = 'new' do instead nothing => CREATE NESTED MANY => 422 refused-by-database cannot perform INSERT RETURNING on relation "things"
+      create rule theirs as on update to things where new.name = 'changed' do instead nothing => UPDATE => 422 refused-by-database A trigger or a rule of the database left this record out
+      create rule theirs as on delete to things where old.id = 1 do instead nothing => DELETE => 422 refused-by-database A trigger or a rule of the database left this record out
       revoke insert, update, delete on things from ${ROLE} => CREATE NESTED MANY UPDATE DELETE => 503 missing-privilege The database user of the service lacks a privilege; the log of the service says which one
     `),
   )('%s', async (sql, requests, expected) => {
@@ -84,9 +88,37 @@ onServer('objects of others', () => {
     } finally {
       await owner.query(`
         drop function if exists theirs cascade; drop table if exists their_table; alter table things drop constraint if exists theirs;
-        drop policy if exists theirs on things; alter table things disable row level security;
+        drop rule if exists theirs on things; drop policy if exists theirs on things; alter table things disable row level security;
         alter table things drop column if exists theirs; alter table things alter column name type text; drop domain if exists short;
         grant all on things to ${ROLE}`);
+    }
+  });
+
+  test('rules that do something besides', async () => {
+    await owner.query('create table their_table (name text)');
+    for (const [event, row] of [
+      ['insert', 'new'],
+      ['update', 'new'],
+      ['delete', 'old'],
+    ] as const)
+      await owner.query(
+        `create rule their_${event} as on ${event} to things do also insert into their_table values (${row}.name)`,
+      );
+    await owner.query(`grant all on their_table to ${ROLE}`);
+    try {
+      const { body } = await send(...CREATE);
+      const { id } = body as { readonly id: number };
+      const answers = [
+        await send(...NESTED),
+        await send(...REQUESTS.MANY),
+        await send(`PATCH /api/things/${id}`, { name: 'changed' }),
+        await send(`DELETE /api/things/${id}`),
+      ];
+      expect(answers.map(({ status }) => status)).toEqual([201, 201, 200, 200]);
+      const { rows } = await owner.query<{ name: string }>('select name from their_table');
+      expect(rows.map(({ name }) => name)).toEqual(['new', 'new', 'new', 'newer', 'changed', 'changed']);
+    } finally {
+      await owner.query('drop table their_table cascade; delete from things where id > 1; delete from owners');
     }
   });
 

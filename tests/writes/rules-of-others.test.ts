@@ -140,3 +140,90 @@ describe('constraints of others', () => {
       ]);
     });
 });
+
+const SHELVES = {
+  'shelf.yaml': `type: Shelf
+fields: { size: { type: integer } }
+relations:
+  boxes: { kind: hasMany, type: Box, inverse: shelf }
+  parts: { kind: hasMany, type: Part, inverse: shelf, owned: true }
+  tags: { kind: manyToMany, type: Tag }
+`,
+  'box.yaml':
+    'type: Box\nfields: { size: { type: integer } }\nrelations: { shelf: { kind: belongsTo, type: Shelf, inverse: boxes } }\n',
+  'part.yaml':
+    'type: Part\nfields: { size: { type: integer } }\nrelations: { shelf: { kind: belongsTo, type: Shelf, inverse: parts } }\n',
+  'tag.yaml': 'type: Tag\nfields: { size: { type: integer } }\n',
+};
+
+describe('triggers of others that leave a row out without a word', () => {
+  let project: Project;
+  let service: Serving;
+  const send = (title: string, body?: unknown): Promise<Answer> => ask(service.url, title, body);
+  beforeAll(async () => {
+    project = await createProject(SHELVES);
+    service = await serve({ ...readSettings(project.environment), shutdownTimeout: 1000 });
+    const shelf = { id: 1, size: 1, boxes: [], parts: [{ size: 1 }, { size: 7 }], tags: [] };
+    expect(
+      await send('POST /api/tags', [
+        { id: 1, size: 1 },
+        { id: 2, size: 1 },
+      ]),
+    ).toMatchObject({ status: 201 });
+    expect(await send('POST /api/shelves', shelf)).toMatchObject({ status: 201 });
+    expect(
+      await send('POST /api/boxes', [
+        { id: 1, shelf: { id: 1 } },
+        { id: 2, size: 7 },
+      ]),
+    ).toMatchObject({ status: 201 });
+    expect(await send('PATCH /api/shelves/1', { boxes: [{ id: 1 }, { id: 2 }], tags: [{ id: 1 }] })).toMatchObject({
+      status: 200,
+    });
+    const silent = (event: string, table: string, row: string, when: string): Promise<void> =>
+      runSql(
+        project.database,
+        project.database.kind === 'sqlite'
+          ? `create trigger ${event}_${table} before ${event} on ${table} when ${when} begin select raise(ignore); end`
+          : `create function ${event}_${table}() returns trigger language plpgsql as $$ begin if ${when} then return null; end if; return ${row}; end $$;
+            create trigger silent_${event} before ${event} on ${table} for each row execute function ${event}_${table}()`,
+      );
+    for (const table of ['shelves', 'boxes', 'parts', 'tags']) {
+      await silent('insert', table, 'new', 'new.size = 7');
+      await silent('update', table, 'new', 'new.size = 7');
+      await silent('delete', table, 'old', 'old.size = 7');
+    }
+  });
+  afterAll(async () => {
+    await service.close();
+    await project.remove();
+  });
+
+  test.each<readonly [string, unknown, string]>([
+    ['POST /api/tags', { size: 7 }, ''],
+    ['POST /api/tags?include=', { id: 50, size: 7 }, ''],
+    ['POST /api/tags', [{ size: 1 }, { size: 7 }, { size: 2 }], '/1'],
+    ['POST /api/shelves', { size: 7, parts: [{}] }, ''],
+    ['POST /api/shelves', { parts: [{}, { size: 7 }] }, '/parts/1'],
+    ['PATCH /api/tags/1', { size: 7 }, ''],
+    ['PUT /api/shelves/1', { parts: [{ id: 1, size: 7 }, { id: 2 }] }, '/parts/0'],
+    ['PATCH /api/shelves/1', { boxes: [{ id: 1 }] }, ''],
+    ['PATCH /api/shelves/1', { parts: [{ id: 1 }] }, '/parts'],
+    ['DELETE /api/boxes/2', undefined, ''],
+    ['DELETE /api/boxes?_cnd[id][gt]=0', undefined, ''],
+  ])('%s %j', async (title, body, pointer) => {
+    const contents = async (): Promise<unknown> =>
+      Promise.all(['shelves', 'boxes', 'tags'].map(async (path) => (await send(`GET /api/${path}`)).body));
+    const before = await contents();
+    const prefer = title.startsWith('DELETE') && title.includes('?') ? { prefer: 'max-affected=9' } : {};
+    expect(await ask(service.url, title, body, prefer)).toMatchObject({
+      status: 422,
+      body: {
+        type: 'urn:problem:refused-by-database',
+        detail: 'A trigger or a rule of the database left this record out',
+        errors: [{ code: 'refused', pointer }],
+      },
+    });
+    expect(await contents()).toEqual(before);
+  });
+});

@@ -42,7 +42,7 @@ const TRANSLATIONS: readonly (readonly [RegExp, Translate])[] = [
   [/^(23503|23001)/, (cause) => new ConstraintError('reference', cause, placeOf(cause))],
   [/^23P01/, (cause) => new RefusedByOthers(messageOf(cause), cause, placeOf(cause), 'unique-conflict')],
   // Third-party objects cause these: a view, a rule or a narrowed column.
-  [/^(42501 ExecWithCheckOptions|23|44|22001|22003)/, refused],
+  [/^(42501 ExecWithCheckOptions|0A000 RewriteQuery|23|44|22001|22003)/, refused],
   [/^42501/, (cause) => missingPrivilege(redacted(cause))],
   [/^(42P01|42703|3F000)/, (cause) => new MissingObject(redacted(cause))],
   // ENOSPC has a SQLSTATE; only the failing routine reveals EFBIG and EDQUOT.

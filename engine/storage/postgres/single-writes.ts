@@ -17,7 +17,7 @@ import { columnSql } from '../tables.ts';
 export const singleWrites = (dialect: Dialect): SingleWrites => ({
   of: (type, columns, stamped) => ({
     create: createShapeCache((view: View) => create(view, columns, dialect)),
-    insertNew: { sql: insertNew(type, columns, dialect), writes: [type.table] },
+    insertNew: { sql: required(insertNew(type, columns, dialect)), writes: [type.table] },
     answerNew: createShapeCache((view: View) => answerNew(view, dialect)),
     update: createShapeCache((change: readonly [View, readonly string[]]) =>
       update(change, [columns, stamped], dialect),
@@ -28,9 +28,12 @@ export const singleWrites = (dialect: Dialect): SingleWrites => ({
     const columns = [left.column, right.column].map(dialect.quote);
     const values = [left, right].map(({ type }, index) => linkSql(type, index + 1));
     const sql = `insert into ${dialect.quote(name)} (${columns.join(', ')}) values (${values.join(', ')})`;
-    return { sql, writes: [name] };
+    return { sql: required(sql), writes: [name] };
   },
 });
+
+/** Divides by zero if a trigger of others leaves the row out. */
+const required = (insert: string): string => `with new$ as (${insert} returning true) select 1 / count(*) from new$`;
 
 /** Writes the record, and reads its view. */
 const touchedBy = (view: View) => ({ reads: tablesOfView(view), writes: [view.type.table] });
@@ -110,7 +113,7 @@ function update(
       `with old$ as materialized (select ${ROOT_ALIAS}.* from ${rows} where ${found} ${locked}),`,
       `new$ as (update ${rows} set ${set} from old$ where ${ROOT_ALIAS}.${identifier} = old$.${identifier}`,
       `and (${before.join(', ')}) is distinct from (${after.join(', ')}) returning ${json} as json$)`,
-      `select json$ from new$ union all select ${json} from old$ as ${ROOT_ALIAS} where not exists (select from new$)`,
+      `select json$ from new$ union all select ${json} from old$ as ${ROOT_ALIAS} where (${before.join(', ')}) is not distinct from (${after.join(', ')})`,
     ].join(' ');
   const isUnique = type.indexes.some(
     ({ unique, members }) => unique && members.some((member) => 'column' in member && changed.includes(member.column)),

@@ -14,7 +14,7 @@ import { RefusedByOthers } from '../unavailable.ts';
 import { confirm } from './allowed.ts';
 import { type Rows, TOO_DEEP } from './cascade.ts';
 import { boundTo, greatestOf, isNew, noteIdentifier, numberOf, type RowChange, type WritePlan } from './plan.ts';
-import { deletedByBody, type SessionRequest, type WriteContext, type WriteSession } from './session.ts';
+import type { SessionRequest, WriteContext, WriteSession } from './session.ts';
 import { MAX_LISTED, rowsJson } from './tables.ts';
 
 export async function apply(session: WriteSession, plan: WritePlan): Promise<readonly Identifier[]> {
@@ -72,6 +72,8 @@ async function carryOut(session: WriteSession, { rows, pairs, expected }: WriteP
     added.map(({ table, left, right, at }) => ({
       statement: tables.rows(table).insert,
       values: [numberOf(left, identifiers), numberOf(right, identifiers)],
+      // Another write may have added the pair.
+      rows: 0,
       at,
     })),
     identifiers,
@@ -108,6 +110,8 @@ function belongs(change: RowChange, group: readonly RowChange[]): boolean {
 
 interface Sent extends BoundStatement {
   readonly change?: RowChange;
+  /** How many rows it changes, unless somebody else skips one. */
+  readonly rows: number;
   readonly at: string;
 }
 
@@ -115,10 +119,10 @@ interface Sent extends BoundStatement {
 async function runAll(session: WriteSession, all: readonly Sent[], identifiers: Identifier[]): Promise<void> {
   if (all.length === 0) return;
   const ended = await Promise.allSettled(
-    all.map(async ({ statement, values, change, at }) => {
+    all.map(async ({ statement, values, change, rows }) => {
       const { changes, identifier } = await session.writer.run(statement, values);
+      if (changes < rows) throw leftOut();
       if (change) noteIdentifier(identifiers, change, identifier);
-      if (change?.before && changes === 0) throw deletedByBody(at);
     }),
   );
   for (const [index, one] of ended.entries())
@@ -137,10 +141,15 @@ function updateOf({ tables }: WriteSession, change: RowChange, identifiers: read
   const [row = 0] = rows;
   if (before) {
     const bound = [...values, numberOf(row, identifiers)];
-    return { statement: table.update(columns.join(), columns), values: bound, change, at };
+    return { statement: table.update(columns.join(), columns), values: bound, change, rows: 1, at };
   }
   const [link = ''] = columns;
-  return { statement: table.linksIn(link).cut, values: [...values.slice(1), JSON.stringify(rows)], at };
+  return {
+    statement: table.linksIn(link).cut,
+    values: [...values.slice(1), JSON.stringify(rows)],
+    rows: rows.length,
+    at,
+  };
 }
 
 async function insertRows(session: WriteSession, changes: readonly RowChange[], identifiers: Identifier[]) {
@@ -154,11 +163,12 @@ async function insertRows(session: WriteSession, changes: readonly RowChange[], 
     columns.map((name) => (set.has(name) ? boundTo(set.get(name) ?? null, identifiers) : (identifier ?? null)));
   // A statement for several rows would not say which one a rule refuses.
   if (!many || changes.length === 1 || isSearched) {
-    const sent = changes.map((change) => ({ statement, values: valuesOf(change), change, at: change.at }));
+    const sent = changes.map((change) => ({ statement, values: valuesOf(change), change, rows: 1, at: change.at }));
     return runAll(session, sent, identifiers);
   }
   try {
     const { rows = [] } = await writer.run(many, [rowsJson(changes.map(valuesOf))]);
+    if (rows.length < changes.length) throw leftOut();
     const ascending = rows.map(([identifier]) => identifier as Identifier).toSorted(compareIdentifiers);
     for (const [index, change] of changes.entries()) noteIdentifier(identifiers, change, ascending[index] ?? 0);
     return undefined;
@@ -178,7 +188,8 @@ async function removeRows(session: Deleting, deletions: readonly RowChange[]): P
   for (const level of levels)
     try {
       await unlinkWithin(session, level, deleted);
-      await removeLevel(session, level);
+      const { changes } = await removeLevel(session, level);
+      if (changes < level.identifiers.length) await requireGone(session, level, level.pointer);
     } catch (error) {
       if (!(error instanceof ConstraintError)) throw error;
       const { pointer } = level;
@@ -190,6 +201,12 @@ async function removeRows(session: Deleting, deletions: readonly RowChange[]): P
       }
       throw faultyRequest('too-many-rows', [{ pointer, code: 'too-many-rows', message: TOO_DEEP }]);
     }
+}
+
+/** Foreign keys of others may have deleted rows together with earlier ones. */
+async function requireGone({ writer, tables }: Deleting, { type, identifiers }: Rows, pointer: string): Promise<void> {
+  const left = await writer.column(tables.of(type).locking('update').lock, [JSON.stringify(identifiers)]);
+  if (left.length > 0) throw new RefusedRow(leftOut(), undefined, pointer);
 }
 
 type Deleting = Pick<WriteSession, 'writer' | 'tables' | 'writeRows'>;
@@ -231,6 +248,10 @@ export class RefusedRow extends RefusedByOthers {
 
 export const isViolation = (error: unknown): boolean =>
   error instanceof ConstraintError || error instanceof RefusedByOthers;
+
+/** A trigger can skip a row without an error: it returns null, or raises `ignore`. */
+export const leftOut = (): RefusedByOthers =>
+  new RefusedByOthers('A trigger or a rule of the database left this record out', undefined);
 
 const NOT_UNIQUE = 'Another record has a value that must be unique';
 
