@@ -46,7 +46,7 @@ export const exportRecords = command(
 
 const STANDARD_OUTPUT: ReadonlySet<string> = new Set(['-', '/dev/stdout', '/dev/fd/1']);
 
-/** Pipes and devices have no content to protect, and cannot be renamed once they are complete. */
+/** "-" is standard input for an import. Pipes and devices have no content to protect, and cannot be renamed once they are complete. */
 function isPipe(name: string): boolean {
   const found = statSync(name, { throwIfNoEntry: false });
   return STANDARD_OUTPUT.has(name) || found?.isFIFO() === true || found?.isCharacterDevice() === true;
@@ -85,6 +85,10 @@ export const importRecords = command(
   { report: STRING, force: BOOLEAN, unchecked: BOOLEAN },
   ['FILE'],
   async ({ report: reportFile, force = false, unchecked = false }, [file], settings) => {
+    if (isPipe(file))
+      throw new StartError(
+        `${file} is a pipe, which can be read once: an import checks a file before it writes. Write the export to a file first. Nothing was changed.`,
+      );
     await refuseForeign(file, settings);
     const output =
       reportFile === undefined ? undefined : newFile(reportFile, { force, database: databaseFile(settings) });

@@ -1,4 +1,4 @@
-/** `export` to a pipe. */
+/** `export` to a pipe, and `import` from one. */
 import { execFileSync } from 'node:child_process';
 import { createReadStream, mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -44,4 +44,10 @@ test('export writes to a named pipe, which stays', async () => {
   expect(await exportTo(pipe).ended).toBe(0);
   expectExport(await read);
   expect(readdirSync(directory)).toEqual(['pipe']);
+});
+
+test.each(['-', '/dev/stdin'])('import %s says why a pipe is not read', async (name) => {
+  const { ended, err } = compiled.run('engine/cli.js', ['import', name], project.environment);
+  expect(await ended).toBe(1);
+  expect(err()).toContain(`${name} is a pipe, which can be read once: an import checks a file before it writes. `);
 });
