@@ -45,10 +45,11 @@ beforeAll(() => {
   symlinkSync(join(engine, 'dist/engine/cli.js'), join(bin, 'records'));
 });
 
-test('the image is the package, with the command on its path, and the descriptors', () => {
+test('the image is the package, with the command on its path, the descriptors and the roles', () => {
   expect(copies).toEqual([
     ['/build/package', '/opt/record-engine'],
     ['/build/schema', './schema'],
+    ['/build/access', './access'],
   ]);
   expect(building).toMatch(/npm pack && tar -xzf record-engine-\*\.tgz .*\n.*npm ci --prefix package --omit=dev /);
   expect(running).toContain('ln -s /opt/record-engine/dist/engine/cli.js /usr/local/bin/records');

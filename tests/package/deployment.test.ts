@@ -25,6 +25,11 @@ test('the command of the image is that of the package', () => {
   expect(dockerfile).toMatch(/^USER node$/m);
 });
 
+test('the image holds the descriptors, and the roles of projects that have some', () => {
+  const copied = [...dockerfile.matchAll(/^COPY (.*)$/gm)].map(([, text]) => text);
+  expect(copied).toEqual(['package.json package-lock.json ./', 'schema ./schema', 'package.json acces[s] ./access/']);
+});
+
 test('the image and the image of the engine have one health check', () => {
   const check = /^HEALTHCHECK .*$/m;
   expect(check.exec(dockerfile)?.[0]).toBe(check.exec(readFileSync('deploy/Dockerfile', 'utf8'))?.[0]);

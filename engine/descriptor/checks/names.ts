@@ -57,10 +57,10 @@ export const checkNames: SchemaCheck = function* ({ types }) {
     if (operations?.size === 0) continue;
     const names = new Set([ID, ...type.fields.keys(), ...type.relations.keys()]);
     const links = [...type.relations].filter(([, { kind, shown }]) => kind === 'belongsTo' && shown !== false);
-    const linkWords = links.map(([name]) => `${name}_${ID}`);
+    const linkWords = new Set(links.map(([name]) => `${name}_${ID}`));
     for (const section of SECTIONS)
       for (const name of type[section].keys())
-        if (linkWords.includes(name) || isDialectWord(name, names)) {
+        if (linkWords.has(name) || isDialectWord(name, names)) {
           const taken = `${quoted(name)} is a word of /json-server and /simple-rest, and means this here; give it another name if their clients need the word`;
           yield [type, finding('dialect-word', [section, name], taken, 'key')];
         }
