@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { commands } from '../engine/cli.ts';
-import { constraintsOf, FIELD_WORDS, grammar, keysOf, meaningOf } from '../engine/descriptor/grammar.ts';
+import { constraintsOf, FIELD_WORDS, grammar, keysOf } from '../engine/descriptor/grammar.ts';
 import { isObject, type JsonObject, type JsonValue } from '../engine/json/json.ts';
 import { fieldTypes } from '../engine/field-types/registry.ts';
 
@@ -39,6 +39,8 @@ const rowsOf = (words: JsonObject): readonly (readonly string[])[] =>
   Object.entries(words).map(([name, key]) => [code(name), text(object(key)['description'])]);
 
 const KEY_TABLE = ['key', 'meaning'];
+
+const meaningOf = (type: string): string => String(grammar.definitions[`${type}Field`]?.['description']);
 
 /** A key that only some types have is described with them. */
 const meaningOfKey = (key: string): string =>

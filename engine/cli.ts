@@ -79,7 +79,7 @@ export const commands = {
     load: async () => (await import('./commands/transfer.ts')).exportRecords,
   },
   import: {
-    description: 'Import an export into an empty database: FILE; --report FILE lists up to 100,000 faults.',
+    description: 'Import a FILE of export, no pipe, into an empty database; --report FILE lists its faults.',
     load: async () => (await import('./commands/transfer.ts')).importRecords,
   },
   backup: {

@@ -69,15 +69,13 @@ interface TokenSource {
 export function parseGrants(roles: Iterable<string>, ...sources: readonly TokenSource[]) {
   const faults: string[] = [];
   const known = new Set(roles);
-  const hint = (role: string): string =>
-    known.size === 0 ? ', nor any other in the folder that ACCESS_DIR names' : didYouMean(role, known);
   const lines = new Map<string, { readonly location: string; readonly grant: Grant }>();
   for (const { location, text } of sources.flatMap(entriesOf)) {
     const grant = parseGrant(text);
     const first = lines.get(text);
     if (grant === undefined) faults.push(`${location}: ${EXPECTED}`);
     else if (isOfRole(grant) && !known.has(grant.role))
-      faults.push(`${location}: there is no role "${grant.role}"${hint(grant.role)}`);
+      faults.push(`${location}: there is no role "${grant.role}"${didYouMean(grant.role, known)}`);
     else if (first !== undefined) faults.push(`${location}: repeats ${first.location}`);
     else lines.set(text, { location, grant });
   }

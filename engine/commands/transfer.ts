@@ -46,7 +46,7 @@ export const exportRecords = command(
 
 const STANDARD_OUTPUT: ReadonlySet<string> = new Set(['-', '/dev/stdout', '/dev/fd/1']);
 
-/** "-" is standard input for an import. Pipes and devices have no content to protect, and cannot be renamed once they are complete. */
+/** Pipes and devices have no content to protect, and cannot be renamed once they are complete. */
 function isPipe(name: string): boolean {
   const found = statSync(name, { throwIfNoEntry: false });
   return STANDARD_OUTPUT.has(name) || found?.isFIFO() === true || found?.isCharacterDevice() === true;
@@ -78,7 +78,7 @@ async function write(model: Model, driver: Driver, out: Writable, name: string):
 }
 
 const IMPORT =
-  'records import FILE [--report FILE] [--force] [--unchecked]: reads a file of `records export` into an empty database; --report writes all faults as NDJSON, --force replaces an existing report, --unchecked also reads records that do not meet the checks of their type';
+  'records import FILE [--report FILE] [--force] [--unchecked]: reads a file of `records export`, no pipe, into an empty database; --report writes all faults as NDJSON, --force replaces an existing report, --unchecked also reads records that do not meet the checks of their type';
 
 export const importRecords = command(
   IMPORT,
@@ -86,9 +86,7 @@ export const importRecords = command(
   ['FILE'],
   async ({ report: reportFile, force = false, unchecked = false }, [file], settings) => {
     if (isPipe(file))
-      throw new StartError(
-        `${file} is a pipe, which can be read once: an import checks a file before it writes. Write the export to a file first. Nothing was changed.`,
-      );
+      throw new StartError(`${file} is a pipe. An import reads it twice: make a file of it. Nothing was changed.`);
     await refuseForeign(file, settings);
     const output =
       reportFile === undefined ? undefined : newFile(reportFile, { force, database: databaseFile(settings) });

@@ -62,8 +62,6 @@ export const generatedBy = byKey(
 /** The keys of a field that are not constraints of its type. */
 export const FIELD_WORDS: ReadonlySet<string> = new Set([...Object.keys(keysOf('fieldWords')), 'generated']);
 
-export const meaningOf = (type: string): string => String(grammar.definitions[`${type}Field`]?.['description']);
-
 /** Schemas of the keys that only fields of this type have. */
 export const constraintsOf = (type: string): Readonly<Record<string, JsonObject>> =>
   Object.fromEntries(Object.entries(keysOf(`${type}Field`)).filter(([key]) => !FIELD_WORDS.has(key)));

@@ -192,10 +192,10 @@ export function expectedFor({ expected, meant }: Omit<SettingValue<unknown>, 'pa
 }
 
 /** A path, addresses, or hosts with ports, in which no part can be a password that a mistake has put there. */
-export const isPlainPlace = (text: string): boolean =>
-  /^(?:[^:=@%]|:(?=\d*(?:[,/\\]|$))|\[[\da-f:.]*\]|(?<![^\s,])(?:[\da-f]*:){2,}[\da-f.]*(?:%[a-z]\w*)?(?=[\s,/]|$)|%(?!(?:25)*(?:40|3[adf]))[\da-f]{2})*$/i.test(
-    text,
-  );
+const PLAIN =
+  /^(?:[^:=@%]|:(?=\d*(?:[,/\\]|$))|\[[\da-f:.]*\]|(?<![^\s,])(?:[\da-f]*:){2,}[\da-f.]*(?:%[a-z]\w*)?(?=[\s,/]|$)|%(?!(?:25)*(?:40|3[adf]))[\da-f]{2})*$/i;
+
+export const isPlainPlace = (text: string): boolean => PLAIN.test(text);
 
 /** Leaves out whatever may be a password. */
 export function withoutPassword(text: string): string {

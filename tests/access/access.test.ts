@@ -247,12 +247,6 @@ test.each([
     ['line 2: several tokens', 'hashes are the same'],
   ],
   ['two entries behind #', `${ENTRY}\n# ${lineOf('crm')};${lineOf('sales')}`, ['root'], []],
-  [
-    'a role where no file describes one',
-    `${ENTRY}\ncrm role=clerk ${hashPart('crm')}`,
-    ['root'],
-    ['line 2: there is no role "clerk", nor any other in the folder that ACCESS_DIR names'],
-  ],
   ['lines of Windows, and a BOM', `\uFEFF${ENTRY}\r\n${lineOf('crm')}\r\n`, ['root', 'crm'], []],
 ])('lines that give access: %s', (_, text, expected, faults) => {
   const parsed = parseGrants([], { name: 'f', text });

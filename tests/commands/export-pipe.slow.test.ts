@@ -49,5 +49,5 @@ test('export writes to a named pipe, which stays', async () => {
 test.each(['-', '/dev/stdin'])('import %s says why a pipe is not read', async (name) => {
   const { ended, err } = compiled.run('engine/cli.js', ['import', name], project.environment);
   expect(await ended).toBe(1);
-  expect(err()).toContain(`${name} is a pipe, which can be read once: an import checks a file before it writes. `);
+  expect(err()).toContain(`${name} is a pipe. An import reads it twice: make a file of it. `);
 });

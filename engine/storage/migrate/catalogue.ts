@@ -49,10 +49,9 @@ const ownTables = ({ types, joins }: AppliedModel) => [
       ...Object.values(type.fields).flatMap(({ column, nullable }) => (nullable ? column : [])),
       ...type.references.flatMap(({ column, required }) => (required ? [] : column)),
     ],
-    defaults: [
-      OPEN_COLUMN,
-      ...Object.values(type.fields).flatMap((field) => (field.default === null ? [] : [field.column, field.folded])),
-    ],
+    defaults: Object.values(type.fields).flatMap((field) =>
+      field.default === null ? [] : [field.column, field.folded],
+    ),
   })),
   ...joins.map(({ table, made, left, right }) => {
     const columns = [left.column, right.column];
@@ -117,12 +116,13 @@ function othersOf(applied: AppliedModel, catalogue: Catalogue): readonly Found[]
     const all = KINDS.flatMap((kind) => found(catalogue, own.table, kind));
     const columns = new Set(othersAmong(own, found(catalogue, own.table, 'column')));
     return all.flatMap((one): Found | readonly Found[] => {
-      const { kind, name } = one;
+      const { kind, name, detail } = one;
       if (columns.has(one) || kind === 'trigger' || (kind === 'index' && !indexes.has(name)))
         return { ...one, name: `${kind} ${name}` };
       if (kind === 'notNull' && own.nullable.includes(name))
         return { ...one, kind: 'reader', name: `constraint not null (${name})`, detail: name };
-      if (kind === 'constant') return own.defaults.includes(one.detail) ? [] : { ...one, kind: 'property' };
+      if (kind === 'constant')
+        return [OPEN_COLUMN, ...own.defaults].includes(detail) ? [] : { ...one, kind: 'property' };
       const isOwn = links.has(name) || (name.startsWith('index ') && indexes.has(name.slice('index '.length)));
       return kind === 'property' || (kind === 'reader' && !isOwn) ? one : [];
     });
@@ -234,13 +234,6 @@ export function obstaclesTo(step: MigrationStep, around: Surroundings): readonly
     ...made
       .filter((name) => there.has(nameKey(name)))
       .map((name) => `table ${table} has a ${name} already, which the engine did not make: rename or drop it`),
-    ...tasks
-      .flatMap(({ replaced }) => replaced ?? [])
-      .filter((name) => !found(catalogue, table, 'reader').some((one) => one.name === `constraint ${name}`))
-      .map(
-        (name) =>
-          `table ${table} has no constraint ${name}, which this replaces: give its foreign key this name again, or make it`,
-      ),
     ...inTheWay.map(
       ({ name }) => `${name} depends on what this replaces or drops: drop it first, and make it again afterwards`,
     ),

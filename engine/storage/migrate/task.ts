@@ -88,8 +88,6 @@ export interface Task {
   readonly builds?: string;
   /** The constraint that it makes, or gives its name. */
   readonly constraint?: string;
-  /** The constraint that it drops, by its name. */
-  readonly replaced?: string;
   /** Whether it updates rows, so that triggers fire. */
   readonly updates?: boolean;
 }

@@ -2,7 +2,8 @@
  * Changes PostgreSQL tables while clients use them: a trigger keeps a new column up to date while older rows are
  * filled in batches, indexes are built concurrently, checks are validated later, and the switch only changes names.
  */
-import { ENGINE_PREFIX, OPEN_COLUMN } from '../../model/model.ts';
+import type { OnDelete } from '../../descriptor/descriptor.ts';
+import { ENGINE_PREFIX, OPEN_COLUMN, type Reference } from '../../model/model.ts';
 import { generatedName } from '../../names.ts';
 import { checkOf, type Column, type TableIndex } from '../columns.ts';
 import { type Dialect, literal } from '../dialect.ts';
@@ -11,6 +12,10 @@ import { addColumn, addForeignKey, columnSql, createIndex, foreignKeyName, renam
 
 /** SQL: whether a constraint `t` is a check by which the engine limits decimals, the only checks that it makes. */
 export const OWN_CHECK = `contype = 'c' and cardinality(conkey) = 1 and pg_get_constraintdef(t.oid) like 'CHECK (((scale(%) <= %) AND (abs(%) < (%)::numeric)%'`;
+
+/** Likewise a foreign key to a table. */
+const ownLink = ({ target }: Reference, onDelete: OnDelete = 'restrict'): string =>
+  `contype = 'f' and confrelid = ${literal(quote(target.table))}::regclass and confdeltype = '${{ restrict: 'a', cascade: 'c', setNull: 'n' }[onDelete]}'`;
 
 interface NewColumn extends ColumnSource {
   readonly name: string;
@@ -87,8 +92,10 @@ class TableAlterer {
     const isLimited = limits !== (was.limits === undefined ? '' : `check (${was.limits})`);
     const isLinked = column.reference !== undefined && column.reference.onDelete !== was.onDelete;
     return [
-      ...(isLimited ? [this.#withoutCheck(one.name), ...this.#checks(one)] : []),
-      ...(isLinked ? [this.#withoutLink(this.#linkOf(column)), ...this.#links(column)] : []),
+      ...(isLimited ? [this.#without(OWN_CHECK, one.name), ...this.#checks(one)] : []),
+      ...(isLinked
+        ? [this.#without(ownLink(column.reference, was.onDelete), column.name), ...this.#links(column)]
+        : []),
       ...(was.nullable && !column.nullable ? this.#required(one) : []),
       ...(!was.nullable && column.nullable
         ? [this.#altering('settle', `alter column ${quote(column.name)} drop not null`)]
@@ -102,13 +109,13 @@ class TableAlterer {
     return this.#altering('settle', `alter column ${quote(name)} ${words}`);
   }
 
-  /** Finds the check by its column: its name may have given way to another. */
-  #withoutCheck(column: string): Task {
+  /** Finds the engine's constraint of a column by what it is: its name may have given way to another. */
+  #without(own: string, column: string): Task {
     const ofColumn = `select attnum from pg_attribute where attrelid = rel and attname = ${literal(column)}`;
     const sql = [
       `do $$ declare rel regclass := ${literal(quote(this.#table))}; link name; begin`,
       `for link in select conname from pg_constraint t where conrelid = rel and conkey = array(${ofColumn})`,
-      `and ${OWN_CHECK} and not starts_with(conname, '${ENGINE_PREFIX}')`,
+      `and ${own} and not starts_with(conname, '${ENGINE_PREFIX}')`,
       `loop execute format('alter table %s drop constraint %I', rel, link); end loop; end $$`,
     ].join(' ');
     return this.#taskOf('define', sql);
@@ -139,11 +146,6 @@ class TableAlterer {
   }
 
   readonly #linkOf = ({ name }: Column): string => foreignKeyName(this.#table, name);
-
-  readonly #withoutLink = (name: string): Task => ({
-    ...this.#altering('define', `drop constraint ${quote(name)}`),
-    replaced: name,
-  });
 
   /** NOT VALID still checks later writes; earlier rows had the same key, or have none. */
   #links(column: Column): readonly Task[] {

@@ -1,7 +1,9 @@
 -- A virtual table may need a module that is not loaded. SQLite cannot list what views read: match their SQL.
 with own as (select name, sql from sqlite_schema where type = 'table' and name not like 'sqlite\_%' escape '\' and sql not like 'create virtual%'),
 -- Of a trigger, the words from its name to its table: its event.
-made as (select type, tbl_name, name, sql, substr(replace(replace(replace(lower(sql), char(13), ' '), char(10), ' '), char(9), ' '), 15 + length(name)) as words from sqlite_schema where type in ('index', 'trigger') and sql is not null)
+made as (select type, tbl_name, name, sql, substr(replace(replace(replace(lower(sql), char(13), ' '), char(10), ' '), char(9), ' '), 15 + length(name)) as words from sqlite_schema where type in ('index', 'trigger') and sql is not null),
+-- SQLite does not look at the columns that a trigger sets until it fires. Those of the engine set only its own tables.
+sets as materialized (select distinct made.name, value as word from made, json_each({SETS}(made.sql)) where made.type = 'trigger' and made.name not like '\_records%' escape '\')
 select 'relation', '', name, type from sqlite_schema where name not like 'sqlite\_%' escape '\'
 union all select 'needed', own.name, c.name, '' from own, pragma_table_xinfo(own.name) as c where c."notnull" and c.dflt_value is null and c.pk = 0
 union all select 'column', own.name, c.name, case when c.hidden = 0 then c.type || iif(c."notnull", ' not null', '') || coalesce(' default (' || c.dflt_value || ')', '') else '' end from own, pragma_table_xinfo(own.name) as c
@@ -12,7 +14,7 @@ union all select 'reader', own.name, 'constraint foreign key (' || key."from" ||
 union all select 'reader', own.name, 'constraint unique (' || (select group_concat(name, ', ') from pragma_index_info(i.name)) || ')', c.name from own, pragma_index_list(own.name) as i, pragma_index_info(i.name) as c where i.origin = 'u'
 union all select 'reader', own.name, 'index ' || i.name, c.name from own, pragma_index_list(own.name) as i, pragma_index_info(i.name) as c where i.origin = 'c' and c.name is not null
 union all select 'reader', own.name, 'constraint ' || value, coalesce(c.name, '') from own, json_each({CHECKS}(own.sql)) left join pragma_table_xinfo(own.name) as c on instr(lower(value), lower(c.name)) > 0
-union all select 'reader', own.name, 'trigger ' || made.name, c.name from own, made, json_each({UPDATE_OF}(made.sql)), pragma_table_xinfo(own.name) as c where made.type = 'trigger' and lower(tbl_name) = lower(own.name) and value = lower(c.name)
+union all select 'reader', own.name, 'trigger ' || t.name, c.name from own, sets as t, sets as s, pragma_table_xinfo(own.name) as c where t.name = s.name and t.word = lower(own.name) and s.word = lower(c.name)
 union all select 'reader', own.name, 'view ' || v.name, '' from own, sqlite_schema as v where v.type = 'view' and instr(lower(v.sql), lower(own.name)) > 0
 union all select 'property', own.name, 'generated column ' || c.name, '' from own, pragma_table_xinfo(own.name) as c where c.hidden in (2, 3)
 union all select iif(c.dflt_value glob '*[(a-zA-Z]*' and c.dflt_value not like '''%', 'property', 'constant'), own.name, 'default ' || c.dflt_value || ' of column ' || c.name, c.name from own, pragma_table_xinfo(own.name) as c where lower(c.dflt_value) <> 'null'

@@ -69,11 +69,11 @@ function checkWords(sql: string, named: string): string {
 
 const wordsIn = (sql: string): readonly string[] => sql.match(/[\p{L}_][\p{L}\p{N}_]*/gu) ?? [];
 
-/** SQL function: the columns after UPDATE OF in a CREATE TRIGGER as a JSON array, in lower case. */
-export const UPDATE_OF = 'records_update_of';
+/** SQL function: words of a CREATE TRIGGER, among them the columns that it sets or that fire it, as a JSON array. */
+export const SETS = 'records_sets';
 
-const updateOf = (sql: string): string =>
-  JSON.stringify(wordsIn(/\bupdate\s+of\b([^]*?)\bon\b/.exec(sql.toLowerCase())?.[1] ?? ''));
+const setIn = (sql: string): string =>
+  JSON.stringify(wordsIn((sql.toLowerCase().match(/\b(?:update|into)\b[^;]*/g) ?? []).join(' ')));
 
 /** Third-party triggers and views cannot call these functions. */
 const IN_STATEMENTS = { deterministic: true, directOnly: true };
@@ -84,7 +84,7 @@ export function connect(file: string, readonly: boolean): SqliteConnection {
     [FOLDED, foldedText],
     [CHECKS, checksIn],
     [CHECK_WORDS, checkWords],
-    [UPDATE_OF, updateOf],
+    [SETS, setIn],
     ...Object.entries(SQLITE_FUNCTIONS),
   ] as const)
     database.function(name, IN_STATEMENTS, work);

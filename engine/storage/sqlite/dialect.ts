@@ -3,7 +3,7 @@ import { ENGINE_PREFIX, OPEN_COLUMN } from '../../model/model.ts';
 import { generatedName } from '../../names.ts';
 import { type Dialect, literal, sqlIn } from '../dialect.ts';
 import { alterTable } from './alter.ts';
-import { CHECK_WORDS, CHECKS, FOLDED, UPDATE_OF } from './connection.ts';
+import { CHECK_WORDS, CHECKS, FOLDED, SETS } from './connection.ts';
 import { BULK_CACHE_KIB, SAMPLE_RANGES, SAMPLE_RANGE_IDS } from './tuning.ts';
 
 const REVISION_TABLE = `${ENGINE_PREFIX}revision`;
@@ -115,7 +115,7 @@ export const sqliteDialect: Dialect = {
   tableOptions: (keyed) => (keyed ? 'strict' : 'strict, without rowid'),
   alterTable: (alteration) => alterTable(alteration, sqliteDialect),
   isLongEntry: undefined,
-  catalogue: sqlIn('sqlite/catalogue.sql', { CHECKS, UPDATE_OF }),
+  catalogue: sqlIn('sqlite/catalogue.sql', { CHECKS, SETS }),
   log,
   oneOf,
   listed: () => 'json_each(?) as listed$',

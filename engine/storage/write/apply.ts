@@ -72,7 +72,6 @@ async function carryOut(session: WriteSession, { rows, pairs, expected }: WriteP
     added.map(({ table, left, right, at }) => ({
       statement: tables.rows(table).insert,
       values: [numberOf(left, identifiers), numberOf(right, identifiers)],
-      // Another write may have added the pair.
       rows: 0,
       at,
     })),
@@ -110,7 +109,7 @@ function belongs(change: RowChange, group: readonly RowChange[]): boolean {
 
 interface Sent extends BoundStatement {
   readonly change?: RowChange;
-  /** How many rows it changes, unless somebody else skips one. */
+  /** How many it must change; a pair may be there already. */
   readonly rows: number;
   readonly at: string;
 }
@@ -121,7 +120,7 @@ async function runAll(session: WriteSession, all: readonly Sent[], identifiers: 
   const ended = await Promise.allSettled(
     all.map(async ({ statement, values, change, rows }) => {
       const { changes, identifier } = await session.writer.run(statement, values);
-      if (changes < rows) throw leftOut();
+      if (changes < rows) throw new RefusedByOthers(LEFT_OUT, undefined);
       if (change) noteIdentifier(identifiers, change, identifier);
     }),
   );
@@ -144,12 +143,8 @@ function updateOf({ tables }: WriteSession, change: RowChange, identifiers: read
     return { statement: table.update(columns.join(), columns), values: bound, change, rows: 1, at };
   }
   const [link = ''] = columns;
-  return {
-    statement: table.linksIn(link).cut,
-    values: [...values.slice(1), JSON.stringify(rows)],
-    rows: rows.length,
-    at,
-  };
+  const bound = [...values.slice(1), JSON.stringify(rows)];
+  return { statement: table.linksIn(link).cut, values: bound, rows: rows.length, at };
 }
 
 async function insertRows(session: WriteSession, changes: readonly RowChange[], identifiers: Identifier[]) {
@@ -168,7 +163,7 @@ async function insertRows(session: WriteSession, changes: readonly RowChange[], 
   }
   try {
     const { rows = [] } = await writer.run(many, [rowsJson(changes.map(valuesOf))]);
-    if (rows.length < changes.length) throw leftOut();
+    if (rows.length < changes.length) throw new RefusedByOthers(LEFT_OUT, undefined);
     const ascending = rows.map(([identifier]) => identifier as Identifier).toSorted(compareIdentifiers);
     for (const [index, change] of changes.entries()) noteIdentifier(identifiers, change, ascending[index] ?? 0);
     return undefined;
@@ -189,7 +184,9 @@ async function removeRows(session: Deleting, deletions: readonly RowChange[]): P
     try {
       await unlinkWithin(session, level, deleted);
       const { changes } = await removeLevel(session, level);
-      if (changes < level.identifiers.length) await requireGone(session, level, level.pointer);
+      // Foreign keys of others may have deleted rows together with earlier ones.
+      if (changes < level.identifiers.length && (await remaining(session, level)).length > 0)
+        throw new RefusedRow(new RefusedByOthers(LEFT_OUT, undefined), undefined, level.pointer);
     } catch (error) {
       if (!(error instanceof ConstraintError)) throw error;
       const { pointer } = level;
@@ -203,16 +200,13 @@ async function removeRows(session: Deleting, deletions: readonly RowChange[]): P
     }
 }
 
-/** Foreign keys of others may have deleted rows together with earlier ones. */
-async function requireGone({ writer, tables }: Deleting, { type, identifiers }: Rows, pointer: string): Promise<void> {
-  const left = await writer.column(tables.of(type).locking('update').lock, [JSON.stringify(identifiers)]);
-  if (left.length > 0) throw new RefusedRow(leftOut(), undefined, pointer);
-}
-
 type Deleting = Pick<WriteSession, 'writer' | 'tables' | 'writeRows'>;
 
 export const removeLevel = async ({ writer, tables }: Deleting, { type, identifiers }: Rows) =>
   identifiers.length === 0 ? { changes: 0 } : writer.run(tables.of(type).remove, [JSON.stringify(identifiers)]);
+
+const remaining = ({ writer, tables }: Deleting, { type, identifiers }: Rows) =>
+  writer.column(tables.of(type).locking('update').lock, [JSON.stringify(identifiers)]);
 
 type RowsByType = ReadonlyMap<RecordType, ReadonlySet<Identifier>>;
 
@@ -250,9 +244,7 @@ export const isViolation = (error: unknown): boolean =>
   error instanceof ConstraintError || error instanceof RefusedByOthers;
 
 /** A trigger can skip a row without an error: it returns null, or raises `ignore`. */
-export const leftOut = (): RefusedByOthers =>
-  new RefusedByOthers('A trigger or a rule of the database left this record out', undefined);
-
+const LEFT_OUT = 'A trigger or a rule of the database left this record out';
 const NOT_UNIQUE = 'Another record has a value that must be unique';
 
 /** The plan has refused what the rules of the model forbid. What the database refuses all the same is up to others. */
