@@ -273,8 +273,8 @@ export function labelAmong({ label }: RecordType, shown: readonly Field[]): Fiel
   return preferred.find(({ unique }) => unique) ?? preferred[0];
 }
 
-const isLabel = ({ type, sensitive, generated, multiline }: Field): boolean =>
-  type.isText === true && !sensitive && generated === undefined && !multiline;
+const isLabel = ({ type, sensitive, generated, multiline, constraints }: Field): boolean =>
+  type.isText === true && !sensitive && generated === undefined && !multiline && !constraints['enum'];
 
 /** Unique indexes, and the belongsTo of each hasOne: its values are unique too. */
 export function uniqueIndexes(type: RecordType): readonly UniqueMembers[] {
