@@ -34,7 +34,7 @@ export const settingsTable = {
   workers: setting('WORKERS', '1', or('auto', AUTO_WORKERS, wholeNumber(1, 256))),
   databaseUrl: setting('DATABASE_URL', 'sqlite:data/records.db', {
     ...matching(
-      /^(sqlite:(?!:memory:|\/\/|file:|\w+:\/\/)[^?\n]+|postgres(ql)?:\/\/.+)$/,
+      /^(sqlite:(?!:memory:|\/\/|file:|\w+:\/\/|\s)[^?\n]*[^?\s]|postgres(ql)?:\/\/.+)$/,
       'sqlite: and the path of a file, like sqlite:data/records.db, or postgres://USER:PASSWORD@HOST:PORT/DATABASE',
     ),
     meant: pathMeant,
@@ -200,7 +200,7 @@ export const isPlainPlace = (text: string): boolean => PLAIN.test(text);
 /** Leaves out whatever may be a password. */
 export function withoutPassword(text: string): string {
   const [, scheme = '', slashes = '', user = '', place = '', query = ''] =
-    /^(sqlite:(?:file:)?|[a-z][a-z\d+.-]*:(?=\/\/))?(\/*)([^?#]*(?:@|%40))?([^?#]*)(.*)$/is.exec(text) ?? [];
+    /^((?:sqlite:)?file:|sqlite:|[a-z][a-z\d+.-]*:(?=\/\/))?(\/*)([^?#]*(?:@|%40))?([^?#]*)(.*)$/is.exec(text) ?? [];
   if (!isPlainPlace(place) || /@|%40/i.test(query)) return `${scheme}…`;
   return scheme + slashes + (user && '…@') + place + (query && '?…');
 }
@@ -300,7 +300,7 @@ function numeric(what: string, pattern: RegExp, minimum: number, maximum: number
 
 /** An SQLite file takes no URL: neither slashes for a host, nor a query. */
 function pathMeant(text: string): string | undefined {
-  const [, slashes = '', path] = /^sqlite:(?:file:)?(\/*)([^?]+)/.exec(text) ?? [];
+  const [, slashes = '', path] = /^(?:sqlite:|(?=file:))(?:file:)?\s*(\/*)([^?]*[^?\s])/i.exec(text) ?? [];
   if (path === undefined || !isPlainPlace(path)) return undefined;
   return slashes.length > 1 ? `sqlite:${path} or sqlite:/${path}` : `sqlite:${slashes}${path}`;
 }

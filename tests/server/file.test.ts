@@ -136,6 +136,11 @@ test.each([
   ['sqlite:x.db?mode=ro', 'sqlite:x.db'],
   ['sqlite:/data/x.db?', 'sqlite:/data/x.db'],
   ['sqlite:file:x.db', 'sqlite:x.db'],
+  ['file:x.db', 'sqlite:x.db'],
+  ['file:///data/x.db', 'sqlite:data/x.db or sqlite:/data/x.db'],
+  ['SQLITE:data/x.db', 'sqlite:data/x.db'],
+  ['sqlite: data/x.db', 'sqlite:data/x.db'],
+  ['sqlite:data/x.db\r', 'sqlite:data/x.db'],
   ['sqlite:file:///data/x.db?cache=shared', 'sqlite:data/x.db or sqlite:/data/x.db'],
 ])('DATABASE_URL=%s: did you mean %s?', (url, meant) => {
   expect(() => readSettings({ DATABASE_URL: url })).toThrow(
