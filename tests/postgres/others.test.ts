@@ -73,8 +73,8 @@ onServer('objects of others', () => {
       alter table things enable row level security ;; create policy theirs on things using (true) with check (name not in ('new', 'changed')) => CREATE NESTED MANY UPDATE => 422 refused-by-database new row violates row-level security policy for table "things"
       create rule theirs as on insert to things do instead nothing => CREATE NESTED MANY => 422 refused-by-database cannot perform INSERT RETURNING on relation "things"
       create rule theirs as on insert to things where new.name = 'new' do instead nothing => CREATE NESTED MANY => 422 refused-by-database cannot perform INSERT RETURNING on relation "things"
-      create rule theirs as on update to things where new.name = 'changed' do instead nothing => UPDATE => 422 refused-by-database A trigger or a rule of the database left this record out
-      create rule theirs as on delete to things where old.id = 1 do instead nothing => DELETE => 422 refused-by-database A trigger or a rule of the database left this record out
+      create rule theirs as on update to things where new.name = 'changed' do instead nothing => UPDATE => 422 refused-by-database A trigger or rule of the database left the record out
+      create rule theirs as on delete to things where old.id = 1 do instead nothing => DELETE => 422 refused-by-database A trigger or rule of the database left the record out
       revoke insert, update, delete on things from ${ROLE} => CREATE NESTED MANY UPDATE DELETE => 503 missing-privilege The database user of the service lacks a privilege; the log of the service says which one
     `),
   )('%s', async (sql, requests, expected) => {

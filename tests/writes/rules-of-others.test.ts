@@ -220,7 +220,7 @@ describe('triggers of others that leave a row out without a word', () => {
       status: 422,
       body: {
         type: 'urn:problem:refused-by-database',
-        detail: 'A trigger or a rule of the database left this record out',
+        detail: 'A trigger or rule of the database left the record out',
         errors: [{ code: 'refused', pointer }],
       },
     });

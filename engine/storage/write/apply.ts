@@ -244,7 +244,7 @@ export const isViolation = (error: unknown): boolean =>
   error instanceof ConstraintError || error instanceof RefusedByOthers;
 
 /** A trigger can skip a row without an error: it returns null, or raises `ignore`. */
-const LEFT_OUT = 'A trigger or a rule of the database left this record out';
+const LEFT_OUT = 'A trigger or rule of the database left the record out';
 const NOT_UNIQUE = 'Another record has a value that must be unique';
 
 /** The plan has refused what the rules of the model forbid. What the database refuses all the same is up to others. */
