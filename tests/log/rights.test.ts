@@ -168,6 +168,17 @@ test.each([
   expect((await historyFor(name)).toSorted()).toEqual(expected.toSorted());
 });
 
+test.each(['all', 'clerk'] as const)('%s gets full pages, whatever is left out of them', async (name) => {
+  const pages: unknown[] = [];
+  for (let next: string | undefined = '/api/orders/1/$history?limit=2'; next !== undefined;) {
+    const { body, headers } = await as(name, `GET ${next}`);
+    pages.push((body as readonly Entry[]).map(shown));
+    next = /^<(.*)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1];
+  }
+  const all = await historyFor(name);
+  expect(pages).toEqual(Array.from({ length: Math.ceil(all.length / 2) }, (_, at) => all.slice(2 * at, 2 * at + 2)));
+});
+
 test('$deleted has what the client may read', async () => {
   const recordFor = async (name: Name): Promise<unknown> => {
     const { status, body } = await as(name, 'GET /api/orders/$deleted');

@@ -7,6 +7,7 @@ import { ALL_RIGHTS } from '../../engine/model/rights.ts';
 import { createQueryResolver } from '../../engine/query/resolve.ts';
 import { readSettings } from '../../engine/settings/settings.ts';
 import type { Driver } from '../../engine/storage/driver.ts';
+import { createLogReads } from '../../engine/storage/log/history.ts';
 import { prepare } from '../../engine/storage/migrate/apply.ts';
 import { createReads, type Reads } from '../../engine/storage/read/reads.ts';
 import { openSqlite } from '../../engine/storage/sqlite/driver.ts';
@@ -36,6 +37,14 @@ relations:
   'loan.yaml': `type: Loan
 relations: { book: { kind: belongsTo, type: Book, inverse: loans } }
 `,
+  'tree.yaml': `type: Tree
+history: true
+relations: { twigs: { kind: hasMany, type: Twig, owned: true } }
+`,
+  'twig.yaml': `type: Twig
+relations: { buds: { kind: hasMany, type: Bud, owned: true } }
+`,
+  'bud.yaml': 'type: Bud\nhistory: true\n',
 };
 const numbers = (most: number): string =>
   `with recursive n (i) as (select 1 union all select i + 1 from n where i < ${most})`;
@@ -48,11 +57,19 @@ const ROWS = [
   `insert into visits (name, room_id) ${numbers(6000)} select 'v', null from n`,
   `insert into loans (book_id) ${numbers(1100)} select max(books.id) from n, books group by n.i`,
   `insert into books (title, shelf_id) ${numbers(20)} select printf('%.*c', 100000, 'x'), 6 from n`,
+  `insert into trees ${numbers(2)} select i from n`,
+  `insert into twigs (tree_twigs_id) ${numbers(1100)} select min(i, 2) from n`,
+  `insert into buds (twig_buds_id) ${numbers(3000)} select 1 from n`,
+  // They are there again.
+  `delete from twigs where id > 100`,
+  `insert into twigs (id, tree_twigs_id) ${numbers(1100)} select i, 2 from n where i > 100`,
+  `delete from buds where id > 2900`,
 ];
 
 let directory: string;
 let driver: Driver;
 let reads: Reads;
+let log: ReturnType<typeof createLogReads>;
 let queriesOf: (type: string) => ReturnType<ReturnType<typeof createQueryResolver>>;
 let searches = 0;
 
@@ -69,6 +86,7 @@ beforeAll(async () => {
   };
   driver = { ...opened, scan: counting };
   reads = createReads(driver);
+  log = createLogReads(driver, reads);
   queriesOf = (type) => createQueryResolver(readSettings({}))(model.types.get(type) as RecordType, ALL_RIGHTS);
 });
 beforeEach(() => {
@@ -127,4 +145,22 @@ test.each([
 ])('a summary of %s ?%s asks %d search processes', async (type, search, expected) => {
   await reads.summary(queriesOf(type).summary(search), 'exact');
   expect(searches).toBe(expected);
+});
+
+test.each([
+  // One twig, with 3,000 buds of which 100 are gone.
+  [1, 3102, 0],
+  // 1,099 twigs, of which 1,000 were deleted and are there again.
+  [2, 3100, 1],
+])('the history of tree %d, with %d entries, asks %d search processes', async (identifier, entries, expected) => {
+  const page = await log.history({ ...queriesOf('Tree').log(''), limit: 5000 }, identifier);
+  expect([page?.entries.length, searches]).toEqual([entries, expected]);
+});
+
+test.each([
+  ['Bud', 100, 0],
+  ['Twig', 0, 1],
+])('the deleted records of %s, %d of them, ask %d search processes', async (type, deleted, expected) => {
+  const page = await log.deleted(queriesOf(type).log(''));
+  expect([page.entries.length, searches]).toEqual([deleted, expected]);
 });

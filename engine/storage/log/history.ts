@@ -15,6 +15,11 @@ import { CONTEXT_TABLE, LOG_TABLE } from './recording.ts';
 
 const LOG_NUMBER: Statement = { sql: `select cast(log as text) from ${CONTEXT_TABLE}` };
 
+/** On SQLite, what looks through more rows is read by a search process. */
+const MAX_QUICK_ROWS = 1000;
+/** Rows that one statement reads for a page. */
+const MAX_ROWS = 10_000;
+
 /** The parts of a record whose log is read with its own: they are visible if it is. */
 export function partsFor(rights: Rights, type: RecordType): readonly Relation[] {
   return [...relationsFor(rights, type).values()].filter(({ owned, link, target }) => {
@@ -33,6 +38,7 @@ function createStatements(dialect: Dialect) {
   const owned = oneOf('owner', 'text');
   const own = oneOfPairs(['source', 'text'], ['record', 'text']);
   const positions = `select position from ${LOG_TABLE}`;
+  const deletionOf = ({ table }: RecordType): string => `source = ${literal(table)} and operation = 'delete'`;
   // PostgreSQL would search the whole log backwards, expecting many entries; SQLite reads both indexes from their ends.
   const found = `found$ as ${plansSets ? 'materialized ' : ''}(${positions} where ${own} union all ${positions} where ${owned})`;
   return {
@@ -40,23 +46,27 @@ function createStatements(dialect: Dialect) {
     history: {
       sql: `with ${found} ${from} where position in (select position from found$ where position < ? ${page}) order by position desc`,
     } satisfies Statement,
-    /** The identifiers of present and former parts. Bound: identifiers of owners, their names in the log. */
+    /** The identifiers of present and former parts. Bound: identifiers of owners, their names in the log, limit, 0. */
     parts: memoized(({ link, source, target }: Relation): Statement => {
       if (link.at !== 'target') throw new Error('Parts have the column of their owner');
       const { table, identifier } = target;
       const column = oneOf(quote(link.reference.column), identifierSql(source.identifier, name));
       const present = `select cast(${quote(identifier.column)} as text) from ${quote(table)} where ${column}`;
       const former = `select record from ${LOG_TABLE} where source = ${literal(table)} and ${owned}`;
-      return { sql: `${present} union ${former}`, reads: [table] };
+      return { sql: `${present} union ${former} ${limit}`, reads: [table] };
     }),
     /** Bound: position, limit, 0. */
-    deleted: memoized(({ table, identifier }: RecordType): Statement => {
-      const isDeletion = `source = ${literal(table)} and operation = 'delete'`;
+    deleted: memoized((type: RecordType): Statement => {
+      const { table, identifier } = type;
       const later = `select 1 from ${LOG_TABLE} as later where later.source = ${LOG_TABLE}.source and later.record = ${LOG_TABLE}.record and later.operation = 'delete' and later.position > ${LOG_TABLE}.position`;
       const there = `select 1 from ${quote(table)} where ${quote(identifier.column)} = cast(record as ${identifierSql(identifier, name)})`;
-      const conditions = [isDeletion, '"old" is not null', `not exists (${later})`, `not exists (${there})`];
+      const conditions = [deletionOf(type), '"old" is not null', `not exists (${later})`, `not exists (${there})`];
       return { sql: `${from} where ${conditions.join(' and ')} and position < ? ${page}`, reads: [table] };
     }),
+    /** Bound: limit, 0. */
+    deletions: memoized((type: RecordType): Statement => ({
+      sql: `select count(*) from (select 1 from ${LOG_TABLE} where ${deletionOf(type)} ${limit}) as some`,
+    })),
   };
 }
 
@@ -68,8 +78,26 @@ export function createLogReads(driver: Driver, { record }: Reads): Pick<Store, '
     return createEntryReader(types, rights);
   });
 
-  /** The sources and records of a record's own entries, and the owners of those of its parts. */
-  async function placesOf(reader: Reader, rights: Rights, whole: RecordType, identifier: Identifier) {
+  /** Reads between requests, or on SQLite by a search process what looks through many rows. */
+  async function reading<T>(
+    count: (reader: Reader) => Promise<number>,
+    work: (reader: Reader) => Promise<T>,
+    caller: Caller,
+  ): Promise<T> {
+    const isLong = driver.mostCounted < Infinity && (await driver.read(count, caller)) >= MAX_QUICK_ROWS;
+    return driver[isLong ? 'scan' : 'read'](work, caller);
+  }
+
+  /** The sources and records of a record's own entries, and the owners of those of its parts. `most`: parts of a relation. */
+  async function placesOf(
+    reader: Reader,
+    { rights, type: shown }: View,
+    identifier: Identifier,
+    caller: Caller,
+    most = Number.MAX_SAFE_INTEGER,
+  ) {
+    const whole = wholeOf(shown);
+    const charge = charging(caller);
     const pairs: (readonly string[])[] = [[whole.table, String(identifier)]];
     const owners = new Set<string>();
     const found = [{ type: whole, records: [String(identifier)] }];
@@ -82,12 +110,12 @@ export function createLogReads(driver: Driver, { record }: Reads): Pick<Store, '
         const { target } = part;
         if (partsFor(rights, target).length === 0 && joinTablesOf(rights, target).length === 0) continue;
         const bound = [records.map((one) => identifierIn(type, one)), places].map((one) => JSON.stringify(one));
-        const below = (await reader.column(statements.parts(part), bound)).map(String);
+        const below = (await reader.column(statements.parts(part), [...bound, most, 0], charge)).map(String);
         const fresh = below.filter((one) => !owners.has(`${target.table}/${one}`));
         if (fresh.length > 0) found.push({ type: target, records: fresh });
       }
     }
-    return [pairs, [...owners]].map((one) => JSON.stringify(one));
+    return [pairs, [...owners]];
   }
 
   async function pageOf(
@@ -98,38 +126,48 @@ export function createLogReads(driver: Driver, { record }: Reads): Pick<Store, '
     textOf: (entry: Entry, cursor: string) => string,
   ): Promise<LogPage> {
     const log = String(await reader.value(LOG_NUMBER, []));
-    const before = after === undefined ? Number.MAX_SAFE_INTEGER : positionIn(after, log);
-    const charge = charging(caller);
-    const bound = [...values, before, limit + 1, 0];
-    const rows = await reader.all(statement, bound, (row) => row.forEach(charge));
     const { entryOf: read } = readerOf(view);
-    const page = rows.slice(0, limit);
-    const [last] = page.at(-1) ?? [];
+    const entries: Entry[] = [];
+    let before = after === undefined ? Number.MAX_SAFE_INTEGER : positionIn(after, log);
+    // Rows of which the client sees nothing are passed over, also behind the page.
+    for (let size = limit + 1, isEnd = false; entries.length <= limit && !isEnd; size = Math.min(2 * size, MAX_ROWS)) {
+      const charge = charging(caller);
+      const rows = await reader.all(statement, [...values, before, size, 0], (row) => row.forEach(charge));
+      entries.push(...rows.flatMap((row) => read(row) ?? []));
+      before = Number(rows.at(-1)?.[0]);
+      isEnd = rows.length < size;
+    }
+    const page = entries.slice(0, limit);
+    const next = entries.length > limit ? page.at(-1) : undefined;
     return {
-      entries: page.flatMap((row) => {
-        const entry = read(row);
-        return entry ? textOf(entry, cursorOf(log, entry.position)) : [];
-      }),
-      next: rows.length > limit ? cursorOf(log, Number(last)) : undefined,
+      entries: page.map((entry) => textOf(entry, cursorOf(log, entry.position))),
+      next: next && cursorOf(log, next.position),
     };
   }
 
   return {
     history: (query, identifier, caller = NO_CLIENT) => {
       const { view, after } = query;
-      const type = wholeOf(view.type);
       const work = async (reader: Reader): Promise<LogPage | undefined> => {
         const isThere = (await record(reader, view, identifier, caller)) !== undefined;
-        if (!isThere && !hasWholeHistory(view.rights, type)) return undefined;
-        const bound = { statement: statements.history, values: await placesOf(reader, view.rights, type, identifier) };
+        if (!isThere && !hasWholeHistory(view.rights, wholeOf(view.type))) return undefined;
+        const places = await placesOf(reader, view, identifier, caller);
+        const bound = { statement: statements.history, values: places.map((one) => JSON.stringify(one)) };
         const page = await pageOf(reader, query, bound, caller, (...one) => entryJson(...one, { values: true }));
         return isThere || after !== undefined || page.entries.length > 0 ? page : undefined;
       };
-      return driver.read(work, caller);
+      const count = async (reader: Reader): Promise<number> =>
+        (await placesOf(reader, view, identifier, caller, MAX_QUICK_ROWS)).flat().length;
+      return reading(count, work, caller);
     },
     deleted: (query, caller = NO_CLIENT) => {
-      const bound = { statement: statements.deleted(wholeOf(query.view.type)), values: [] };
-      return driver.read((reader) => pageOf(reader, query, bound, caller, deletionJson), caller);
+      const type = wholeOf(query.view.type);
+      const bound = { statement: statements.deleted(type), values: [] };
+      return reading(
+        async (reader) => Number(await reader.value(statements.deletions(type), [MAX_QUICK_ROWS, 0])),
+        (reader) => pageOf(reader, query, bound, caller, deletionJson),
+        caller,
+      );
     },
   };
 }
