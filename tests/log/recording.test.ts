@@ -200,6 +200,26 @@ test('a type gets the word, and loses it again', async () => {
   expect(await objects(database)).toEqual([]);
 });
 
+test('a start makes the triggers anew that somebody has dropped', async () => {
+  const project = await productProject();
+  const { database } = project;
+  const made = await objects(database);
+  const drops =
+    databaseKind === 'sqlite'
+      ? ['drop trigger _records_log_parts_update', 'drop trigger _records_log_products_tags_insert']
+      : ['drop trigger _records_log_parts on parts', 'drop function _records_log_products_tags cascade'];
+  await runSql(database, ...drops);
+  const { code, out } = await project.run('plan');
+  expect(out).toContain('  Make the triggers anew that record Part\n');
+  expect(out).toContain('  Make the triggers anew that record the links "tags" of Product\n');
+  expect(code).not.toBe(0);
+  await project.starts();
+  expect((await objects(database)).toSorted()).toEqual(made.toSorted());
+  await runSql(database, 'update parts set size = 4');
+  expect(await latest(database, 4)).toEqual(['parts/1 (products/1) update {"size":3} {"size":4}']);
+  expect((await project.run('plan')).code).toBe(0);
+});
+
 test('renamed, new, converted, dropped and required fields', async () => {
   const project = await productProject();
   const { database } = project;

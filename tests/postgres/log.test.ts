@@ -1,7 +1,9 @@
 /** Other users of a PostgreSQL database beside a log of changes. */
 import { randomBytes } from 'node:crypto';
 import { ask } from '../support/ask.ts';
-import { connectTo, POSTGRES_URL } from '../support/databases.ts';
+import { serve } from '../../engine/server/serve.ts';
+import { readSettings } from '../../engine/settings/settings.ts';
+import { connectTo, POSTGRES_URL, runSql } from '../support/databases.ts';
 import { runCommand, useProjects } from '../support/project.ts';
 import { LOG, rowsOf } from '../log/fold.ts';
 
@@ -45,5 +47,26 @@ onPostgres('they write without a right to the log; a plan names the rights that 
   } finally {
     await client.query(`drop owned by ${role}; drop role ${role}`);
     await client.end();
+  }
+});
+
+onPostgres('a start makes the triggers anew that name a schema which has another name now', async () => {
+  const project = await newProject({ 'book.yaml': `${BOOK}history: true\n` });
+  const { database } = project;
+  await project.serving((url) => ask(url, 'POST /api/books', { title: 'One' }));
+  const [{ schema = '' } = {}] = await rowsOf(database, 'select current_schema() as schema');
+  const renamed = `${String(schema)}_renamed`;
+  await runSql(database, `alter schema ${String(schema)} rename to ${renamed}`);
+  const environment = { ...project.environment, DATABASE_URL: database.url.replace(String(schema), renamed) };
+  const here = { ...database, url: environment.DATABASE_URL };
+  try {
+    expect((await runCommand('plan', [], environment)).out).toContain('  Make the triggers anew that record Book\n');
+    const { url, close } = await serve(readSettings(environment));
+    expect((await ask(url, 'PATCH /api/books/1', { title: 'Two' })).status).toBe(200);
+    await close();
+    expect(await rowsOf(here, LOG)).toMatchObject([{ operation: 'create' }, { operation: 'update' }]);
+    expect((await runCommand('plan', [], environment)).code).toBe(0);
+  } finally {
+    await runSql(here, `alter schema ${renamed} rename to ${String(schema)}`);
   }
 });

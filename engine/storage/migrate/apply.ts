@@ -12,6 +12,7 @@ import { readAppliedModel, remember, type History, historyOf } from './applied.t
 import { assess, type Assessed, assessIn, blockers, formatRefusal } from './assess.ts';
 import { driftOf, othersIn, ownIndexes, readCatalogue } from './catalogue.ts';
 import { createPlan } from './plan.ts';
+import { withLost } from './recording-steps.ts';
 import { insertSeeds, readSeeded } from './seeds.ts';
 import { servedModel } from './served.ts';
 import { isSeed, kindOf, type Plan, stepId } from './steps.ts';
@@ -102,7 +103,8 @@ export async function planFor(model: Model, driver: Driver, allowedDrops = NONE,
   const history = found ?? (await historyOf(model, driver));
   const catalogue = await readCatalogue(driver);
   const seeded = history.tables.has(SEED_TABLE) ? await readSeeded(driver) : undefined;
-  return { ...createPlan(model, history, driver.dialect, allowedDrops, catalogue, seeded), history, catalogue };
+  const asFound = { ...history, applied: withLost(history.applied, catalogue) };
+  return { ...createPlan(model, asFound, driver.dialect, allowedDrops, catalogue, seeded), history, catalogue };
 }
 
 /**
@@ -123,7 +125,7 @@ export async function applyPlan(
   const drift = driftOf(applied, catalogue);
   if (blockers(asFound).length + drift.length > 0) {
     // Tables just changed by another instance look as if they had drifted.
-    await refuseStale(plan, driver);
+    await refuseStale(history, driver);
     throw new StartError(formatRefusal(asFound, drift));
   }
   // Without steps, the model may still differ in what the tables do not show.
@@ -158,7 +160,7 @@ export async function applyPlan(
     locked: [...new Set(lossy.flatMap(({ rowsIn }) => rowsIn ?? []))].toSorted(),
     backup: asFound.some(({ step, state, hasRows }) => state === 'ready' && step.risk === 'destructive' && hasRows),
     before: async (reader) => {
-      await refuseStale(plan, reader);
+      await refuseStale(history, reader);
       steps = await assessAgain(asFound, plan, driver, reader, allowed);
     },
     after: finish,
@@ -173,7 +175,7 @@ export async function applyPlan(
 
 class StalePlan extends StartError {}
 
-async function refuseStale({ applied }: Pick<Plan, 'applied'>, reader: Reader): Promise<void> {
+async function refuseStale({ applied }: Pick<History, 'applied'>, reader: Reader): Promise<void> {
   if (isDeepStrictEqual(await readAppliedModel(reader), applied)) return;
   throw new StalePlan('The tables were changed by somebody else in the meantime. Nothing was changed by this plan.');
 }

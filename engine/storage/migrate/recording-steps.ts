@@ -1,8 +1,20 @@
 /** The steps of the log of changes: the triggers of tables are made, made anew, or dropped. */
 import type { Dialect } from '../dialect.ts';
 import { forgetTable, LOG_TABLE, logTables, triggerName } from '../log/recording.ts';
+import type { AppliedJoin, AppliedModel, AppliedType } from './applied.ts';
+import { type Catalogue, found } from './catalogue.ts';
 import { createStep, type MigrationStep } from './steps.ts';
 import { plainTasks, type Task } from './task.ts';
+
+/** The triggers of these tables are missing, or write to a schema that has another name now: they differ from any others. */
+export function withLost(applied: AppliedModel, catalogue: Catalogue): AppliedModel {
+  const asFound = <T extends AppliedType | AppliedJoin>(one: T): T =>
+    one.history === undefined || found(catalogue, one.table, 'recording').length > 0
+      ? one
+      : { ...one, history: 'lost' };
+  const types = Object.fromEntries(Object.entries(applied.types).map(([name, type]) => [name, asFound(type)]));
+  return { ...applied, types, joins: applied.joins.map(asFound) };
+}
 
 export interface Recording {
   readonly table: string;

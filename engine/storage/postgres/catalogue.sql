@@ -63,3 +63,6 @@ with own as (
     cross join lateral (values ('the comment on', obj_description(oid, 'pg_class') is not null), ('a grant on', relacl is not null),
       ('a setting of', reloptions is not null), ('row level security of', relrowsecurity)) as one(word, is_there) where is_there
   union all select distinct 'reader', "table", name, "column" from reader where name is not null
+  -- The triggers of a history name the schema.
+  union all select 'recording', own.name, '', '' from own join pg_trigger on tgrelid = own.oid join pg_proc p on p.oid = tgfoid
+    where starts_with(tgname, '_records_log') and strpos(prosrc, quote_ident(current_schema()) || '._records_log') > 0

@@ -18,3 +18,4 @@ union all select 'reader', own.name, 'trigger ' || t.name, c.name from own, sets
 union all select 'reader', own.name, 'view ' || v.name, '' from own, sqlite_schema as v where v.type = 'view' and instr(lower(v.sql), lower(own.name)) > 0
 union all select 'property', own.name, 'generated column ' || c.name, '' from own, pragma_table_xinfo(own.name) as c where c.hidden in (2, 3)
 union all select iif(c.dflt_value glob '*[(a-zA-Z]*' and c.dflt_value not like '''%', 'property', 'constant'), own.name, 'default ' || c.dflt_value || ' of column ' || c.name, c.name from own, pragma_table_xinfo(own.name) as c where lower(c.dflt_value) <> 'null'
+union all select 'recording', own.name, '', '' from own, made where made.type = 'trigger' and lower(tbl_name) = lower(own.name) and made.name like '\_records\_log%' escape '\' group by own.name having count(*) = 3
