@@ -220,6 +220,36 @@ test('a start makes the triggers anew that somebody has dropped', async () => {
   expect((await project.run('plan')).code).toBe(0);
 });
 
+const RULES = {
+  sqlite: [
+    `create trigger product_begins after insert on products begin update products set price = '1' where id = new.id; end`,
+    `create trigger product_rounds after update of price on products when new.price = '1.5' begin update products set price = '2' where id = new.id; end`,
+  ],
+  postgres: [
+    `create function rules() returns trigger language plpgsql as $$ begin
+       update products set price = case tg_op when 'INSERT' then 1 else 2 end where id = new.id and (tg_op = 'INSERT' or new.price = 1.5); return null; end $$`,
+    'create trigger rules after insert or update of price on products for each row when (pg_trigger_depth() = 0) execute function rules()',
+  ],
+};
+
+test('what rules of others change in their turn is recorded after what they follow', async () => {
+  const project = await productProject();
+  const { database } = project;
+  await runSql(database, ...RULES[database.kind]);
+  await project.serving(async (url) => {
+    await ask(url, 'POST /api/products', { name: 'B' });
+    await ask(url, 'PATCH /api/products/2', { price: '1.5' });
+  });
+  expect((await entriesOf(database)).slice(4)).toEqual([
+    'products/2 create {"name":"B","_open":{}}',
+    'products/2 update {"price":null} {"price":"1"}',
+    'products/2 update {"price":"1"} {"price":"1.5"}',
+    'products/2 update {"price":"1.5"} {"price":"2"}',
+  ]);
+  await fold(project);
+  expect((await project.run('plan')).code).toBe(0);
+});
+
 test('renamed, new, converted, dropped and required fields', async () => {
   const project = await productProject();
   const { database } = project;

@@ -1,7 +1,7 @@
 -- A virtual table may need a module that is not loaded. SQLite cannot list what views read: match their SQL.
 with own as (select name, sql from sqlite_schema where type = 'table' and name not like 'sqlite\_%' escape '\' and sql not like 'create virtual%'),
 -- Of a trigger, the words from its name to its table: its event.
-made as (select type, tbl_name, name, sql, substr(replace(replace(replace(lower(sql), char(13), ' '), char(10), ' '), char(9), ' '), 15 + length(name)) as words from sqlite_schema where type in ('index', 'trigger') and sql is not null),
+made as (select rowid as at, type, tbl_name, name, name like '\_records\_%' escape '\' as isOwn, sql, substr(replace(replace(replace(lower(sql), char(13), ' '), char(10), ' '), char(9), ' '), 15 + length(name)) as words from sqlite_schema where type in ('index', 'trigger') and sql is not null),
 -- SQLite does not look at the columns that a trigger sets until it fires. Those of the engine set only its own tables.
 sets as materialized (select distinct made.name, value as word from made, json_each({SETS}(made.sql)) where made.type = 'trigger' and made.name not like '\_records%' escape '\')
 select 'relation', '', name, type from sqlite_schema where name not like 'sqlite\_%' escape '\'
@@ -18,4 +18,5 @@ union all select 'reader', own.name, 'trigger ' || t.name, c.name from own, sets
 union all select 'reader', own.name, 'view ' || v.name, '' from own, sqlite_schema as v where v.type = 'view' and instr(lower(v.sql), lower(own.name)) > 0
 union all select 'property', own.name, 'generated column ' || c.name, '' from own, pragma_table_xinfo(own.name) as c where c.hidden in (2, 3)
 union all select iif(c.dflt_value glob '*[(a-zA-Z]*' and c.dflt_value not like '''%', 'property', 'constant'), own.name, 'default ' || c.dflt_value || ' of column ' || c.name, c.name from own, pragma_table_xinfo(own.name) as c where lower(c.dflt_value) <> 'null'
-union all select 'recording', own.name, '', '' from own, made where made.type = 'trigger' and lower(tbl_name) = lower(own.name) and made.name like '\_records\_log%' escape '\' group by own.name having count(*) = 3
+-- The newest trigger runs first: what others change in their turn is recorded after the change that made them run.
+union all select 'recording', own.name, '', '' from own, made where made.type = 'trigger' and lower(tbl_name) = lower(own.name) group by own.name having count(*) filter (where isOwn) = 3 and min(at) filter (where isOwn) > coalesce(max(at) filter (where not isOwn), 0)
