@@ -450,3 +450,24 @@ test('roles need the history and the right to create, and must be able to read t
     expect([status, body]).toMatchObject([200, { price: '1.50', data: { a: [1] } }]);
   }
 });
+
+// They come last: other tests read the whole log.
+test.each([
+  ['took', 'books', 'pages (book_id)'],
+  ['unlinked', 'authors', 'books (publisher_id, author_id)'],
+])('refused where the deletion %s more records than one write may touch', async (_, deleted, columns) => {
+  const { id, author, publisher } = await newBook();
+  const counted = 'with recursive n (i) as (select 1 union all select i + 1 from n where i <= 10000)';
+  const [lost, given] = deleted === 'books' ? [id, [id]] : [author.id, [publisher.id, author.id]];
+  await runSql(
+    project.database,
+    ...(databaseKind === 'sqlite' ? ['pragma foreign_keys = on'] : []),
+    `insert into ${columns} ${counted} select ${given.join(', ')} from n`,
+    `delete from ${deleted} where id = ${lost}`,
+  );
+  const { status, body } = await send(`POST /api/${deleted}/${lost}/$restore`);
+  const message = 'The deletion took or unlinked more than 10000 records, which is more than one step can bring back';
+  expect([status, body]).toMatchObject([422, { errors: [{ pointer: '', code: 'too-many-rows', message }] }]);
+  expect((await send(`GET /api/${deleted}/${lost}`)).status).toBe(404);
+  await runSql(project.database, `delete from books where publisher_id = ${publisher.id}`);
+});

@@ -6,11 +6,13 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep } from '../../json/json.ts';
 import { membersOf } from '../../json/raw.ts';
 import type { RawMembers } from '../../json/tokenizer.ts';
+import { memoized } from '../../memo.ts';
 import type { Identifier } from '../../model/identifier.ts';
 import { OPEN_COLUMN, type RecordType, type Reference } from '../../model/model.ts';
 import { namesRecords, seesMember } from '../../model/rights.ts';
-import { type Fault, Problem } from '../../problem.ts';
+import { type Fault, faultyRequest, Problem } from '../../problem.ts';
 import { type Column, encode, hasDefault, stampFor } from '../columns.ts';
+import type { Dialect } from '../dialect.ts';
 import type { Statement } from '../driver.ts';
 import type { RecordRestoration } from '../store.ts';
 import { ALL_ALLOWED } from '../write/allowed.ts';
@@ -34,31 +36,44 @@ import { LOG_TABLE } from './recording.ts';
 export const noDeletion = ({ type, identifier }: Pick<RecordRestoration, 'type' | 'identifier'>): Problem =>
   new Problem('record-not-found', `The history has no deletion of ${type.name} ${identifier} that could be undone`);
 
-const ofWrite = (columns: string, operation: string, condition: string): Statement => ({
-  sql: `select ${columns} from ${LOG_TABLE} where tx = ? and operation = '${operation}' and ${condition} order by position desc`,
+function tooManyRestored(most: number): Problem {
+  const message = `The deletion took or unlinked more than ${most} records, which is more than one step can bring back`;
+  return faultyRequest('too-many-rows', [{ pointer: '', code: 'too-many-rows', message }]);
+}
+
+const ofWrite = (columns: string, operation: string, condition: string, limit = ''): Statement => ({
+  sql: `select ${columns} from ${LOG_TABLE} where tx = ? and operation = '${operation}' and ${condition} order by position desc ${limit}`,
 });
 
 /** Bound: table, identifier as text. */
 const DELETION: Statement = {
   sql: `select tx, position, "old" from ${LOG_TABLE} where operation = 'delete' and source = ? and record = ? order by position desc limit 1`,
 };
-/** Bound: number of the write, owner. */
-const PARTS = ofWrite('source, record, "old"', 'delete', 'owner = ? and "old" is not null');
-/** Bound: number of the write, table of links, identifier as text. */
-const LINKS = ofWrite('"old"', 'unlink', 'source = ? and record = ?');
+const createStatements = memoized(({ oneOf }: Dialect) => ({
+  /** Bound: number of the write, owners, limit. */
+  parts: ofWrite(
+    'source, record, owner, "old"',
+    'delete',
+    `${oneOf('owner', 'text')} and "old" is not null`,
+    'limit ?',
+  ),
+  /** Bound: number of the write, table of links, identifiers as texts. */
+  links: ofWrite('record, "old"', 'unlink', `source = ? and ${oneOf('record', 'text')}`),
+  /** Bound: table, identifiers as texts, position. */
+  later: {
+    sql: `select record, "new" from ${LOG_TABLE} where source = ? and ${oneOf('record', 'text')} and position > ? and "new" is not null`,
+  } satisfies Statement,
+}));
 /** Bound: number of the write, first and last position, table, what the JSON of old values must contain. */
 const CUT = ofWrite(
   'record, "old", "new"',
   'update',
   `position between ? and ? and source = ? and replace("old", ?, '') <> "old"`,
 );
-/** Bound: table, identifier as text, position. */
-const LATER: Statement = {
-  sql: `select "new" from ${LOG_TABLE} where source = ? and record = ? and position > ? and "new" is not null`,
-};
 
 interface Restoring {
   readonly session: WriteSession;
+  readonly statements: ReturnType<typeof createStatements>;
   /** The number of the write that deleted the record, and the position of that entry. */
   readonly tx: number;
   readonly position: number;
@@ -95,16 +110,22 @@ export function restoreFault(fault: Fault): Fault {
 
 export async function planRestore(
   session: WriteSession,
+  dialect: Dialect,
   { type, identifier }: Pick<RecordRestoration, 'type' | 'identifier'>,
 ): Promise<WritePlan> {
   const [tx, position, old = null] = (await session.writer.get(DELETION, [type.table, String(identifier)])) ?? [];
   if (old === null) throw noDeletion({ type, identifier });
   const node = make(session, type, identifier, '');
   const restored = new Map([[placeOf(type, identifier), { node, identifier, old: membersOf(String(old)) }]]);
-  const restoring: Restoring = { session, tx: Number(tx), position: Number(position), restored, circular: [] };
-  for (const place of restored.keys()) await restoreParts(restoring, place);
+  const statements = createStatements(dialect);
+  const restoring = { session, statements, tx: Number(tx), position: Number(position), restored, circular: [] };
+  for (let places: readonly string[] = [...restored.keys()]; places.length > 0;)
+    places = await restoreParts(restoring, places);
   for (const one of restored.values()) await fill(restoring, one);
-  for (const one of restored.values()) await relink(restoring, one);
+  for (const [target, some] of Map.groupBy(restored.values(), (one) => one.node.type)) {
+    await relinkPairs(restoring, target, some);
+    await relinkCut(restoring, target);
+  }
   holdToChecks(session);
   throwRefused(session, 'invalid-reference');
   throwRefused(session, 'invalid-body');
@@ -112,22 +133,29 @@ export async function planRestore(
   return frozen({ ...plan, rows: [...plan.rows, ...restoring.circular] });
 }
 
-/** Records that the same write deleted with their owner. */
-async function restoreParts({ session, tx, restored }: Restoring, owner: string): Promise<void> {
-  const { type, pointer = '' } = restored.get(owner)?.node ?? {};
-  const relations = [...(type?.relations.values() ?? [])].filter(({ owned }) => owned);
-  if (relations.length === 0) return;
-  for (const [source, record, old] of await session.writer.all(PARTS, [tx, owner])) {
-    const relation = relations.find(({ target }) => target.table === source);
+/** Records that the same write deleted with their owners. Returns their places. */
+async function restoreParts(
+  { session, statements, tx, restored }: Restoring,
+  owners: readonly string[],
+): Promise<readonly string[]> {
+  const { writer, writeRows, rights } = session;
+  const found: string[] = [];
+  const bound = [tx, JSON.stringify(owners), writeRows];
+  for (const [source, record, owner, old] of await writer.all(statements.parts, bound)) {
+    const { type, pointer = '' } = restored.get(String(owner))?.node ?? {};
+    const relation = [...(type?.relations.values() ?? [])].find((one) => one.owned && one.target.table === source);
     if (!relation) continue;
     const identifier = identifierIn(relation.target, String(record));
     const place = placeOf(relation.target, identifier);
     if (restored.has(place)) continue;
-    const isSeen = partsFor(session.rights, relation.source).includes(relation);
+    const isSeen = partsFor(rights, relation.source).includes(relation);
     const at = isSeen ? `${pointer}/${relation.name}/${escapeStep(String(identifier))}` : UNSEEN;
     const node = make(session, relation.target, identifier, at);
     restored.set(place, { node, identifier, old: membersOf(String(old)) });
+    found.push(place);
+    if (restored.size > writeRows) throw tooManyRestored(writeRows);
   }
+  return found;
 }
 
 /** The record as it is now; undefined if it is gone. */
@@ -177,34 +205,46 @@ async function fill(restoring: Restoring, { node, old }: Restored): Promise<void
   }
 }
 
-/** Its many-to-many links, and links to it that the write cut and nobody has set since. */
-async function relink(restoring: Restoring, restored: Restored): Promise<void> {
-  const { session, tx, position } = restoring;
-  const { writer, tables, pairs } = session;
-  const { node, identifier } = restored;
-  for (const [table, column] of tables.joinsOf(node.type)) {
+/** The many-to-many links of restored records of a type. */
+async function relinkPairs(restoring: Restoring, type: RecordType, some: readonly Restored[]): Promise<void> {
+  const { session, statements, tx, restored } = restoring;
+  const { writer, tables, pairs, rights } = session;
+  const records = JSON.stringify(some.map(({ identifier }) => String(identifier)));
+  for (const [table, column] of tables.joinsOf(type)) {
     const isLeft = column === table.left.column;
     const other = isLeft ? table.right : table.left;
-    for (const was of await writer.column(LINKS, [tx, table.name, String(identifier)])) {
+    for (const [record, was] of await writer.all(statements.links, [tx, table.name, records])) {
+      const { node, identifier } = restored.get(`${type.table}/${record}`) ?? {};
       const linked = await linkIn(restoring, other.type, membersOf(String(was)).get(other.column)?.text ?? 'null');
-      if (linked === null) continue;
+      if (!node || identifier === undefined || linked === null) continue;
       const [left, right] = isLeft ? [identifier, linked] : [linked, identifier];
-      const pointer = namesRecords(session.rights, other.type) ? node.pointer : UNSEEN;
+      const pointer = namesRecords(rights, other.type) ? node.pointer : UNSEEN;
       const pair = { table, left, right, pointer, isStored: false, isWanted: true, holder: node };
       pairs.set(`${table.name} ${left} ${right}`, pair);
     }
   }
+}
+
+/** Links to the restored records of a type that the write cut and nobody has set since. */
+async function relinkCut(restoring: Restoring, target: RecordType): Promise<void> {
+  const { session, tx, position, restored } = restoring;
   // Cascades of other programs may change links after the deletion.
   const range = [tx, Math.abs(tx), tx < 0 ? Number.MAX_SAFE_INTEGER : position];
-  for (const { type, reference } of node.type.referrers)
-    for (const [record, was, is] of await writer.all(CUT, [...range, type.table, `"${reference.column}":`])) {
+  for (const { type, reference } of target.referrers) {
+    const unlinked = new Map<Identifier, Node>();
+    for (const [record, was, is] of await session.writer.all(CUT, [...range, type.table, `"${reference.column}":`])) {
       const [before = new Map(), after] = [was, is].map((text) => membersOf(String(text)));
-      if (JSON.parse(before.get(reference.column)?.text ?? 'null') !== identifier) continue;
+      const linked = JSON.parse(before.get(reference.column)?.text ?? 'null') as Identifier | null;
+      const to = linked === null ? undefined : restored.get(placeOf(target, linked));
+      if (!to) continue;
       const child = identifierIn(type, String(record));
-      const back = restoring.restored.get(placeOf(type, child));
-      if (back) linkBack(restoring, back, before, [reference.column, identifier]);
-      else if (after?.get(reference.column)?.text === 'null') await linkAgain(restoring, type, child, reference, node);
+      const back = restored.get(placeOf(type, child));
+      if (back) linkBack(restoring, back, before, [reference.column, to.identifier]);
+      else if (after?.get(reference.column)?.text === 'null') unlinked.set(child, to.node);
     }
+    if (unlinked.size > session.writeRows) throw tooManyRestored(session.writeRows);
+    await linkAgain(restoring, type, reference, unlinked);
+  }
 }
 
 /** A link between restored records. It gets a statement of its own, since such links may lead round in circles. */
@@ -225,16 +265,21 @@ function linkBack(
   else assigned.set(name, { value: to, pointer, byOmission: false });
 }
 
+/** Links the records again, by identifier, unless somebody has set their links since. */
 async function linkAgain(
-  { session, position }: Restoring,
+  { session, statements, position }: Restoring,
   type: RecordType,
-  identifier: Identifier,
   { column }: Reference,
-  to: Node,
+  unlinked: ReadonlyMap<Identifier, Node>,
 ): Promise<void> {
-  const child = await present(session, type, identifier, 'update');
-  if (!child || storedValue(child, column) !== null) return;
-  const later = await session.writer.column(LATER, [type.table, String(identifier), position]);
-  const isSet = later.some((text) => (membersOf(String(text)).get(column)?.text ?? 'null') !== 'null');
-  if (!isSet) child.assigned.set(column, { value: to, pointer: to.pointer, byOmission: false });
+  const children = new Map<string, readonly [child: Node, to: Node]>();
+  for (const [identifier, to] of unlinked) {
+    const child = await present(session, type, identifier, 'update');
+    if (child && storedValue(child, column) === null) children.set(String(identifier), [child, to]);
+  }
+  const bound = [type.table, JSON.stringify([...children.keys()]), position];
+  for (const [record, is] of await session.writer.all(statements.later, bound))
+    if ((membersOf(String(is)).get(column)?.text ?? 'null') !== 'null') children.delete(String(record));
+  for (const [child, to] of children.values())
+    child.assigned.set(column, { value: to, pointer: to.pointer, byOmission: false });
 }

@@ -253,7 +253,8 @@ async function restoreRecord(
   const { stored } = await touch(createSession(transaction, request), type, identifier, '');
   const message = `${type.name} ${identifier} is there already`;
   if (stored) throw faultyRequest('identifier-conflict', [{ pointer: '', code: 'taken', message }]);
-  const work = async () => carriedOut(transaction, request, session, await planRestore(session, request));
+  const work = async () =>
+    carriedOut(transaction, request, session, await planRestore(session, transaction.driver.dialect, request));
   const written = await reworded(work, restoreFault).catch((error: unknown) => {
     const isRefusal = error instanceof Problem && [409, 422].includes(error.status);
     throw isRefusal && !namesRecords(rights, type) ? noDeletion(request) : error;
