@@ -15,6 +15,9 @@ import { CONTEXT_TABLE, LOG_TABLE } from './recording.ts';
 
 const LOG_NUMBER: Statement = { sql: `select cast(log as text) from ${CONTEXT_TABLE}` };
 
+type Work<T> = (reader: Reader) => Promise<T>;
+
+const UNLIMITED = Number.MAX_SAFE_INTEGER;
 /** On SQLite, what looks through more rows is read by a search process. */
 const MAX_QUICK_ROWS = 1000;
 /** Rows that one statement reads for a page. */
@@ -38,7 +41,6 @@ function createStatements(dialect: Dialect) {
   const owned = oneOf('owner', 'text');
   const own = oneOfPairs(['source', 'text'], ['record', 'text']);
   const positions = `select position from ${LOG_TABLE}`;
-  const deletionOf = ({ table }: RecordType): string => `source = ${literal(table)} and operation = 'delete'`;
   // PostgreSQL would search the whole log backwards, expecting many entries; SQLite reads both indexes from their ends.
   const found = `found$ as ${plansSets ? 'materialized ' : ''}(${positions} where ${own} union all ${positions} where ${owned})`;
   return {
@@ -56,17 +58,17 @@ function createStatements(dialect: Dialect) {
       return { sql: `${present} union ${former} ${limit}`, reads: [table] };
     }),
     /** Bound: position, limit, 0. */
-    deleted: memoized((type: RecordType): Statement => {
-      const { table, identifier } = type;
+    deleted: memoized(({ table, identifier }: RecordType): Statement => {
+      const isDeletion = `source = ${literal(table)} and operation = 'delete'`;
       const later = `select 1 from ${LOG_TABLE} as later where later.source = ${LOG_TABLE}.source and later.record = ${LOG_TABLE}.record and later.operation = 'delete' and later.position > ${LOG_TABLE}.position`;
       const there = `select 1 from ${quote(table)} where ${quote(identifier.column)} = cast(record as ${identifierSql(identifier, name)})`;
-      const conditions = [deletionOf(type), '"old" is not null', `not exists (${later})`, `not exists (${there})`];
+      const conditions = [isDeletion, '"old" is not null', `not exists (${later})`, `not exists (${there})`];
       return { sql: `${from} where ${conditions.join(' and ')} and position < ? ${page}`, reads: [table] };
     }),
-    /** Bound: limit, 0. */
-    deletions: memoized((type: RecordType): Statement => ({
-      sql: `select count(*) from (select 1 from ${LOG_TABLE} where ${deletionOf(type)} ${limit}) as some`,
-    })),
+    /** Bound: table, limit, 0. */
+    deletions: {
+      sql: `select count(*) from (select 1 from ${LOG_TABLE} where source = ? and operation = 'delete' ${limit}) as some`,
+    } satisfies Statement,
   };
 }
 
@@ -79,24 +81,15 @@ export function createLogReads(driver: Driver, { record }: Reads): Pick<Store, '
   });
 
   /** Reads between requests, or on SQLite by a search process what looks through many rows. */
-  async function reading<T>(
-    count: (reader: Reader) => Promise<number>,
-    work: (reader: Reader) => Promise<T>,
-    caller: Caller,
-  ): Promise<T> {
+  async function reading<T>(count: Work<number>, work: Work<T>, caller: Caller): Promise<T> {
     const isLong = driver.mostCounted < Infinity && (await driver.read(count, caller)) >= MAX_QUICK_ROWS;
     return driver[isLong ? 'scan' : 'read'](work, caller);
   }
 
   /** The sources and records of a record's own entries, and the owners of those of its parts. `most`: parts of a relation. */
-  async function placesOf(
-    reader: Reader,
-    { rights, type: shown }: View,
-    identifier: Identifier,
-    caller: Caller,
-    most = Number.MAX_SAFE_INTEGER,
-  ) {
-    const whole = wholeOf(shown);
+  async function placesOf(reader: Reader, view: View, identifier: Identifier, caller: Caller, most = UNLIMITED) {
+    const { rights } = view;
+    const whole = wholeOf(view.type);
     const charge = charging(caller);
     const pairs: (readonly string[])[] = [[whole.table, String(identifier)]];
     const owners = new Set<string>();
@@ -128,7 +121,7 @@ export function createLogReads(driver: Driver, { record }: Reads): Pick<Store, '
     const log = String(await reader.value(LOG_NUMBER, []));
     const { entryOf: read } = readerOf(view);
     const entries: Entry[] = [];
-    let before = after === undefined ? Number.MAX_SAFE_INTEGER : positionIn(after, log);
+    let before = after === undefined ? UNLIMITED : positionIn(after, log);
     // Rows of which the client sees nothing are passed over, also behind the page.
     for (let size = limit + 1, isEnd = false; entries.length <= limit && !isEnd; size = Math.min(2 * size, MAX_ROWS)) {
       const charge = charging(caller);
@@ -163,11 +156,10 @@ export function createLogReads(driver: Driver, { record }: Reads): Pick<Store, '
     deleted: (query, caller = NO_CLIENT) => {
       const type = wholeOf(query.view.type);
       const bound = { statement: statements.deleted(type), values: [] };
-      return reading(
-        async (reader) => Number(await reader.value(statements.deletions(type), [MAX_QUICK_ROWS, 0])),
-        (reader) => pageOf(reader, query, bound, caller, deletionJson),
-        caller,
-      );
+      const work = (reader: Reader): Promise<LogPage> => pageOf(reader, query, bound, caller, deletionJson);
+      const count = async (reader: Reader): Promise<number> =>
+        Number(await reader.value(statements.deletions, [type.table, MAX_QUICK_ROWS, 0]));
+      return reading(count, work, caller);
     },
   };
 }

@@ -41,35 +41,26 @@ function tooManyRestored(most: number): Problem {
   return faultyRequest('too-many-rows', [{ pointer: '', code: 'too-many-rows', message }]);
 }
 
-const ofWrite = (columns: string, operation: string, condition: string, limit = ''): Statement => ({
-  sql: `select ${columns} from ${LOG_TABLE} where tx = ? and operation = '${operation}' and ${condition} order by position desc ${limit}`,
+const createStatements = memoized(({ oneOf }: Dialect) => {
+  const from = `select record, "old", "new", source, owner, tx, position from ${LOG_TABLE} where`;
+  const records = `source = ? and ${oneOf('record', 'text')}`;
+  return {
+    /** Bound: table, identifier as text. */
+    last: { sql: `${from} operation = 'delete' and source = ? and record = ? order by position desc limit 1` },
+    /** Bound: number of the write, owners. */
+    parts: {
+      sql: `${from} tx = ? and operation = 'delete' and ${oneOf('owner', 'text')} and "old" is not null order by position desc`,
+    },
+    /** Bound: number of the write, table of links, identifiers as texts. */
+    links: { sql: `${from} tx = ? and operation = 'unlink' and ${records} order by position desc` },
+    /** Bound: number of the write, first and last position, table, what the JSON of old values must contain. */
+    cut: {
+      sql: `${from} tx = ? and operation = 'update' and position between ? and ? and source = ? and replace("old", ?, '') <> "old" order by position desc`,
+    },
+    /** Bound: table, identifiers as texts, position. */
+    later: { sql: `${from} ${records} and position > ? and "new" is not null` },
+  } satisfies Readonly<Record<string, Statement>>;
 });
-
-/** Bound: table, identifier as text. */
-const DELETION: Statement = {
-  sql: `select tx, position, "old" from ${LOG_TABLE} where operation = 'delete' and source = ? and record = ? order by position desc limit 1`,
-};
-const createStatements = memoized(({ oneOf }: Dialect) => ({
-  /** Bound: number of the write, owners, limit. */
-  parts: ofWrite(
-    'source, record, owner, "old"',
-    'delete',
-    `${oneOf('owner', 'text')} and "old" is not null`,
-    'limit ?',
-  ),
-  /** Bound: number of the write, table of links, identifiers as texts. */
-  links: ofWrite('record, "old"', 'unlink', `source = ? and ${oneOf('record', 'text')}`),
-  /** Bound: table, identifiers as texts, position. */
-  later: {
-    sql: `select record, "new" from ${LOG_TABLE} where source = ? and ${oneOf('record', 'text')} and position > ? and "new" is not null`,
-  } satisfies Statement,
-}));
-/** Bound: number of the write, first and last position, table, what the JSON of old values must contain. */
-const CUT = ofWrite(
-  'record, "old", "new"',
-  'update',
-  `position between ? and ? and source = ? and replace("old", ?, '') <> "old"`,
-);
 
 interface Restoring {
   readonly session: WriteSession;
@@ -113,14 +104,14 @@ export async function planRestore(
   dialect: Dialect,
   { type, identifier }: Pick<RecordRestoration, 'type' | 'identifier'>,
 ): Promise<WritePlan> {
-  const [tx, position, old = null] = (await session.writer.get(DELETION, [type.table, String(identifier)])) ?? [];
+  const statements = createStatements(dialect);
+  const deletion = (await session.writer.get(statements.last, [type.table, String(identifier)])) ?? [];
+  const [, old = null, , , , tx, position] = deletion;
   if (old === null) throw noDeletion({ type, identifier });
   const node = make(session, type, identifier, '');
   const restored = new Map([[placeOf(type, identifier), { node, identifier, old: membersOf(String(old)) }]]);
-  const statements = createStatements(dialect);
   const restoring = { session, statements, tx: Number(tx), position: Number(position), restored, circular: [] };
-  for (let places: readonly string[] = [...restored.keys()]; places.length > 0;)
-    places = await restoreParts(restoring, places);
+  for (let places = [...restored.keys()]; places.length > 0;) places = await restoreParts(restoring, places);
   for (const one of restored.values()) await fill(restoring, one);
   for (const [target, some] of Map.groupBy(restored.values(), (one) => one.node.type)) {
     await relinkPairs(restoring, target, some);
@@ -134,14 +125,18 @@ export async function planRestore(
 }
 
 /** Records that the same write deleted with their owners. Returns their places. */
-async function restoreParts(
-  { session, statements, tx, restored }: Restoring,
-  owners: readonly string[],
-): Promise<readonly string[]> {
+async function restoreParts({ session, statements, tx, restored }: Restoring, owners: readonly string[]) {
   const { writer, writeRows, rights } = session;
   const found: string[] = [];
-  const bound = [tx, JSON.stringify(owners), writeRows];
-  for (const [source, record, owner, old] of await writer.all(statements.parts, bound)) {
+  let rows = restored.size;
+  const limit = (): void => {
+    if ((rows += 1) > writeRows) throw tooManyRestored(writeRows);
+  };
+  for (const [record, old, , source, owner] of await writer.all(
+    statements.parts,
+    [tx, JSON.stringify(owners)],
+    limit,
+  )) {
     const { type, pointer = '' } = restored.get(String(owner))?.node ?? {};
     const relation = [...(type?.relations.values() ?? [])].find((one) => one.owned && one.target.table === source);
     if (!relation) continue;
@@ -153,7 +148,6 @@ async function restoreParts(
     const node = make(session, relation.target, identifier, at);
     restored.set(place, { node, identifier, old: membersOf(String(old)) });
     found.push(place);
-    if (restored.size > writeRows) throw tooManyRestored(writeRows);
   }
   return found;
 }
@@ -227,12 +221,17 @@ async function relinkPairs(restoring: Restoring, type: RecordType, some: readonl
 
 /** Links to the restored records of a type that the write cut and nobody has set since. */
 async function relinkCut(restoring: Restoring, target: RecordType): Promise<void> {
-  const { session, tx, position, restored } = restoring;
+  const { session, statements, tx, position, restored } = restoring;
+  const { writer, writeRows } = session;
   // Cascades of other programs may change links after the deletion.
   const range = [tx, Math.abs(tx), tx < 0 ? Number.MAX_SAFE_INTEGER : position];
   for (const { type, reference } of target.referrers) {
     const unlinked = new Map<Identifier, Node>();
-    for (const [record, was, is] of await session.writer.all(CUT, [...range, type.table, `"${reference.column}":`])) {
+    for (const [record, was, is] of await writer.all(statements.cut, [
+      ...range,
+      type.table,
+      `"${reference.column}":`,
+    ])) {
       const [before = new Map(), after] = [was, is].map((text) => membersOf(String(text)));
       const linked = JSON.parse(before.get(reference.column)?.text ?? 'null') as Identifier | null;
       const to = linked === null ? undefined : restored.get(placeOf(target, linked));
@@ -242,7 +241,7 @@ async function relinkCut(restoring: Restoring, target: RecordType): Promise<void
       if (back) linkBack(restoring, back, before, [reference.column, to.identifier]);
       else if (after?.get(reference.column)?.text === 'null') unlinked.set(child, to.node);
     }
-    if (unlinked.size > session.writeRows) throw tooManyRestored(session.writeRows);
+    if (unlinked.size > writeRows) throw tooManyRestored(writeRows);
     await linkAgain(restoring, type, reference, unlinked);
   }
 }
@@ -278,7 +277,7 @@ async function linkAgain(
     if (child && storedValue(child, column) === null) children.set(String(identifier), [child, to]);
   }
   const bound = [type.table, JSON.stringify([...children.keys()]), position];
-  for (const [record, is] of await session.writer.all(statements.later, bound))
+  for (const [record, , is] of await session.writer.all(statements.later, bound))
     if ((membersOf(String(is)).get(column)?.text ?? 'null') !== 'null') children.delete(String(record));
   for (const [child, to] of children.values())
     child.assigned.set(column, { value: to, pointer: to.pointer, byOmission: false });
