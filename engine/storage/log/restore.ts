@@ -57,8 +57,8 @@ const createStatements = memoized(({ oneOf }: Dialect) => {
     cut: {
       sql: `${from} tx = ? and operation = 'update' and position between ? and ? and source = ? and replace("old", ?, '') <> "old" order by position desc`,
     },
-    /** Bound: table, identifiers as texts, position. */
-    later: { sql: `${from} ${records} and position > ? and "new" is not null` },
+    /** Bound: table, identifiers as texts, position, what the JSON of new values must contain. */
+    later: { sql: `${from} ${records} and position > ? and replace("new", ?, '') <> "new"` },
   } satisfies Readonly<Record<string, Statement>>;
 });
 
@@ -276,7 +276,7 @@ async function linkAgain(
     const child = await present(session, type, identifier, 'update');
     if (child && storedValue(child, column) === null) children.set(String(identifier), [child, to]);
   }
-  const bound = [type.table, JSON.stringify([...children.keys()]), position];
+  const bound = [type.table, JSON.stringify([...children.keys()]), position, `"${column}":`];
   for (const [record, , is] of await session.writer.all(statements.later, bound))
     if ((membersOf(String(is)).get(column)?.text ?? 'null') !== 'null') children.delete(String(record));
   for (const [child, to] of children.values())
