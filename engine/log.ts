@@ -6,9 +6,12 @@ import { printable, workerNumber } from './process.ts';
 export type Log = Pick<Logger, 'debug' | 'info' | 'warn' | 'error'>;
 
 const STANDARD_ERROR = 2;
+/** Maximum bytes buffered while the disk is full. */
+const MAX_HELD = 1024 * 1024;
 
 export function createLog({ logLevel }: Pick<Settings, 'logLevel'>): Log {
-  const output = standardError();
+  // Write errors would end the service.
+  const output = destination({ fd: STANDARD_ERROR, sync: true, maxLength: MAX_HELD }).on('error', () => undefined);
   return pino(
     {
       level: logLevel,
@@ -21,13 +24,6 @@ export function createLog({ logLevel }: Pick<Settings, 'logLevel'>): Log {
     process.stderr.isTTY ? { write: (line) => void output.write(printable(line)) } : output,
   );
 }
-
-/** Maximum bytes buffered while the disk is full. */
-const MAX_HELD = 1024 * 1024;
-
-/** Ignores write errors, which would end the service. */
-const standardError = () =>
-  destination({ fd: STANDARD_ERROR, sync: true, maxLength: MAX_HELD }).on('error', () => undefined);
 
 /** Messages that may contain values: PostgreSQL errors have an SQLSTATE, JSON.parse quotes its input. */
 const SQLSTATE = /^(?!EPIPE$)[0-9A-Z]{5}$/;
