@@ -328,7 +328,7 @@ async function conflictOf(table: WriteTable, values: Values, { name }: Dialect, 
     const message = `${type.name} ${holder} has this value of ${names} already`;
     return { pointer: pointerOf(index.members[0]), code: 'unique', message };
   }
-  return { pointer: '', code: 'unique', message: `Another ${type.name} has a value already that must be unique` };
+  return { pointer: '', code: 'refused', message: 'A trigger, rule or index of the database left the record out' };
 }
 
 function pointerOf(member: Field | Relation | undefined): string {
