@@ -7,6 +7,7 @@ import { print } from '../process.ts';
 import { inGroups } from '../storage/dialect.ts';
 import { ConstraintError, type Driver, type Writer } from '../storage/driver.ts';
 import { createReads } from '../storage/read/reads.ts';
+import { RefusedByOthers } from '../storage/unavailable.ts';
 import { unlinkWithin, byType, removeLevel } from '../storage/write/apply.ts';
 import { type Below, type Refusal, TOO_DEEP, walkCascade } from '../storage/write/cascade.ts';
 import { createSession, onlyReading, UNLIMITED_ROWS, type WriteSession } from '../storage/write/session.ts';
@@ -123,6 +124,7 @@ export async function deleteTree(
         return removeLevel(session, level);
       });
   } catch (error) {
+    if (error instanceof RefusedByOthers) throw new StartError(error.message, { cause: error });
     if (!(error instanceof ConstraintError)) throw error;
     throw new StartError('Something refers to a record that would be deleted, and does not go with it');
   }

@@ -183,10 +183,7 @@ async function removeRows(session: Deleting, deletions: readonly RowChange[]): P
   for (const level of levels)
     try {
       await unlinkWithin(session, level, deleted);
-      const { changes } = await removeLevel(session, level);
-      // Foreign keys of others may have deleted rows together with earlier ones.
-      if (changes < level.identifiers.length && (await remaining(session, level)).length > 0)
-        throw new RefusedRow(new RefusedByOthers(LEFT_OUT, undefined), undefined, level.pointer);
+      await removeLevel(session, level);
     } catch (error) {
       if (!(error instanceof ConstraintError)) throw error;
       const { pointer } = level;
@@ -202,11 +199,16 @@ async function removeRows(session: Deleting, deletions: readonly RowChange[]): P
 
 type Deleting = Pick<WriteSession, 'writer' | 'tables' | 'writeRows'>;
 
-export const removeLevel = async ({ writer, tables }: Deleting, { type, identifiers }: Rows) =>
-  identifiers.length === 0 ? { changes: 0 } : writer.run(tables.of(type).remove, [JSON.stringify(identifiers)]);
-
-const remaining = ({ writer, tables }: Deleting, { type, identifiers }: Rows) =>
-  writer.column(tables.of(type).locking('update').lock, [JSON.stringify(identifiers)]);
+export async function removeLevel({ writer, tables }: Deleting, { type, identifiers }: Rows) {
+  if (identifiers.length === 0) return { changes: 0 };
+  const { remove, locking } = tables.of(type);
+  const removed = await writer.run(remove, [JSON.stringify(identifiers)]);
+  // Foreign keys of others may have deleted rows together with earlier ones.
+  const isShort = removed.changes < identifiers.length;
+  const left = isShort ? await writer.column(locking('update').lock, [JSON.stringify(identifiers)]) : [];
+  if (left.length > 0) throw new RefusedByOthers(LEFT_OUT, undefined);
+  return removed;
+}
 
 type RowsByType = ReadonlyMap<RecordType, ReadonlySet<Identifier>>;
 
