@@ -184,8 +184,10 @@ function planOf(session: WriteSession, allowed: Allowed, resolved: Resolved, roo
     const set = new Map<string, SqlValue | NewRow>();
     if (stored) for (const [name, value] of withFolded(table, changes)) set.set(name, planned(value));
     else
-      for (const name of table.names)
-        set.set(name, name === OPEN_COLUMN ? (openColumn(node) ?? '{}') : planned(valueAfter(node, name)));
+      for (const name of table.names) {
+        const isOpen = name === OPEN_COLUMN && !node.assigned.has(name);
+        set.set(name, isOpen ? (openColumn(node) ?? '{}') : planned(valueAfter(node, name)));
+      }
     return {
       kind: stored ? 'update' : 'insert',
       type,

@@ -362,7 +362,7 @@ export function finalValue(node: Node, column: string): SqlValue | Node {
 
 /** The value of a column after the write, also of one for case-folded text. */
 export function valueAfter(node: Node, column: string): SqlValue | Node {
-  const text = node.table.texts.get(column);
+  const text = node.assigned.has(column) ? undefined : node.table.texts.get(column);
   return text === undefined ? finalValue(node, column) : foldedText(finalValue(node, text));
 }
 
