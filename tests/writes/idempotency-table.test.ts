@@ -1,9 +1,9 @@
 /** The table of Idempotency-Keys: found by an index, deleted in small steps, without a body. */
 import type { Driver } from '../../engine/storage/driver.ts';
 import { databaseAt } from '../../engine/storage/open.ts';
-import type { KeptAnswer } from '../../engine/storage/store.ts';
 import { createEngineTables } from '../../engine/storage/migrate/apply.ts';
-import { createOnce, forgetKeys } from '../../engine/storage/write/once.ts';
+import { METADATA } from '../../engine/storage/tables.ts';
+import { claimKey, forgetKeys } from '../../engine/storage/write/once.ts';
 import { createDatabase, type TestDatabase } from '../support/databases.ts';
 
 const TABLE = '_records_keys';
@@ -28,17 +28,12 @@ const fill = (hours: number, count: number, name = 'k'): Promise<void> =>
   ]);
 
 const once = (key: string, hours: number, done: string[] = [], identity = ''): Promise<unknown> =>
-  driver.write((writer) => {
-    const first = async () => {
-      done.push(key);
-      return [{ status: 201 }, [1, 2]] as const;
-    };
-    return createOnce(driver.dialect)(
-      writer,
-      { identity, key, hash: 'h', hours },
-      first,
-      ({ status, identifiers }): KeptAnswer => ({ status, again: identifiers }) as KeptAnswer,
-    );
+  driver.write(async (writer) => {
+    const kept = await claimKey(writer, METADATA.claimKey(driver.dialect), { identity, key, hash: 'h', hours });
+    if (kept) return { status: kept.status, again: kept.identifiers };
+    done.push(key);
+    await writer.run(METADATA.answerKey, ['[1, 2]', 201, identity, key]);
+    return { status: 201 };
   });
 
 const count = async (): Promise<number> => Number(await driver.value({ sql: `select count(*) from ${TABLE}` }, []));

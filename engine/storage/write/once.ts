@@ -1,38 +1,22 @@
 /** Stores idempotency keys in the transaction of the write, without bodies. */
 import { faultyRequest, type Problem } from '../../problem.ts';
 import type { Identifier } from '../../model/identifier.ts';
-import type { Dialect } from '../dialect.ts';
-import type { Driver, Writer } from '../driver.ts';
-import type { KeptAnswer, Once, Retried } from '../store.ts';
+import type { Driver, Statement, Writer } from '../driver.ts';
+import type { Once } from '../store.ts';
 import { METADATA } from '../tables.ts';
 
 const FORGOTTEN_TOGETHER = 1000;
 
 /**
- * Runs `first` in the writer's transaction. If the key was used before, calls `again` with the records that `read` still
- * finds; throws a Problem if another request used it.
+ * Claims the key in the writer's transaction. Returns the status and the records of an earlier write that had it; throws a
+ * Problem if that was another request. `claim`: of METADATA.
  */
-export function createOnce(dialect: Dialect) {
-  const claim = METADATA.claimKey(dialect);
-  return async <A extends KeptAnswer>(
-    writer: Writer,
-    { identity, key, hash, hours }: Once,
-    first: () => Promise<readonly [answer: A, identifiers: readonly Identifier[]]>,
-    again: (retried: Retried) => A,
-    read?: (identifier: Identifier) => Promise<string | undefined>,
-  ): Promise<A> => {
-    const { changes } = await writer.run(claim, [0, hash, identity, key, hours]);
-    if (changes === 0) {
-      const [knownHash, status, kept] = (await writer.get(METADATA.key, [identity, key])) ?? [];
-      if (knownHash !== hash) throw reused();
-      const identifiers = JSON.parse(String(kept)) as readonly Identifier[];
-      const found = read ? await Promise.all(identifiers.map(read)) : [];
-      return again({ status: Number(status), identifiers, bodies: found.flatMap((body) => body ?? []) });
-    }
-    const [answer, identifiers] = await first();
-    await writer.run(METADATA.answerKey, [JSON.stringify(identifiers), answer.status, identity, key]);
-    return answer;
-  };
+export async function claimKey(writer: Writer, claim: Statement, { identity, key, hash, hours }: Once) {
+  const { changes } = await writer.run(claim, [0, hash, identity, key, hours]);
+  if (changes > 0) return undefined;
+  const [knownHash, status, kept] = (await writer.get(METADATA.key, [identity, key])) ?? [];
+  if (knownHash !== hash) throw reused();
+  return { status: Number(status), identifiers: JSON.parse(String(kept)) as readonly Identifier[] };
 }
 
 export async function forgetKeys({ dialect, write }: Pick<Driver, 'dialect' | 'write'>, hours: number): Promise<void> {

@@ -9,13 +9,14 @@ import { type Clock, createStamp } from '../columns.ts';
 import { type Driver, Overtaken, type Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type * as stored from '../store.ts';
+import { METADATA } from '../tables.ts';
 import { noDeletion, planRestore, restoreFault } from '../log/restore.ts';
 import { allow, allowBody, confirm, forbiddenFirst } from './allowed.ts';
 import { apply, isViolation, located, RefusedRow } from './apply.ts';
 import { deleteFound, deleteOne } from './delete.ts';
 import { effectsOf, numbered, numbersOf, previewReader, seenIn } from './dry-run.ts';
 import { lockNamed, shownTo } from './locks.ts';
-import { createOnce, forgetKeys } from './once.ts';
+import { claimKey, forgetKeys } from './once.ts';
 import { numberOf, planWrite, type WritePlan } from './plan.ts';
 import { resolveBody } from './resolve.ts';
 import {
@@ -117,7 +118,7 @@ export function createWrites(
   const tables = createTables(dialect, served);
   const unlocked = createTables({ ...dialect, locks: false, lockOwnership: undefined }, served);
   const context: WriteContext = { driver, reads, tables, unlocked, writeRows };
-  const runOnce = createOnce(dialect);
+  const claim = METADATA.claimKey(dialect);
 
   async function stamped<R extends Common, W>(verb: Verb<R, W>, request: R): Promise<Stamped<R>> {
     // A dry run writes nothing, so the database supplies no time.
@@ -136,18 +137,21 @@ export function createWrites(
         return answer(single ?? (await transact(context, asked, (transaction) => verb.run(transaction, request), row)));
       }
       const view = verb.view?.(asked);
-      const work = (transaction: Transaction) => {
+      const work = async (transaction: Transaction) => {
         const { writer } = transaction;
-        const first = async () => {
-          const written = await verb.run(transaction, request);
-          return [answer(written), verb.kept(written)] as const;
-        };
-        const again = (kept: stored.Retried) => {
+        const kept = await claimKey(writer, claim, keyed);
+        if (kept) {
           const written = verb.again?.(kept.identifiers);
-          return written === undefined ? keyed.again(kept) : answer(written);
-        };
-        const read = view && ((identifier: Identifier) => reads.record(writer, view, identifier, asked.caller));
-        return runOnce(writer, keyed, first, again, read);
+          if (written !== undefined) return answer(written);
+          const read = async (identifier: Identifier) => view && reads.record(writer, view, identifier, asked.caller);
+          const bodies = await Promise.all(kept.identifiers.map(read));
+          return keyed.again({ ...kept, bodies: bodies.flatMap((body) => body ?? []) });
+        }
+        const written = await verb.run(transaction, request);
+        const answered = answer(written);
+        const identifiers = JSON.stringify(verb.kept(written));
+        await writer.run(METADATA.answerKey, [identifiers, answered.status, keyed.identity, keyed.key]);
+        return answered;
       };
       return transact(context, asked, work, row);
     };
