@@ -66,7 +66,6 @@ function summaryOf({ where, to, set }: Rule, written: Written['value'] = true): 
   return ['yes', ...texts].join(', ');
 }
 
-/** YAML in one line. */
 const yamlOf = (value: unknown): string => stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trim();
 
 const ACTIONS_OF: Readonly<Record<string, readonly Action[]>> = {

@@ -206,8 +206,6 @@ export const inOptions: WriteCondition = ([first = '', ...rest], value) => {
   return value === undefined ? name : `${name}=${value}`;
 };
 
-// Converts options to query parameters.
-
 const PLAIN = ['after', 'before', 'fields', 'include', 'variant', 'by', 'measure', 'zone'] as const;
 
 /** Throws a Problem if an option is unknown, or a value is invalid. */

@@ -127,7 +127,6 @@ export const COMPARING = [
   'null',
 ] as const satisfies readonly OperatorName[];
 
-/** Shared properties of number types. */
 export const numeral = {
   operators: COMPARING,
   faults: (shape: Shape) => boundsFault(shape, 'minimum', 'maximum'),
@@ -142,7 +141,6 @@ export function parseTruth(text: string): boolean | undefined {
   return ['false', 'False', '0'].includes(text) ? false : undefined;
 }
 
-/** Parses a JSON number. */
 export const parsedNumber = (text: string): number | undefined =>
   /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text) ? Number(text) + 0 : undefined;
 

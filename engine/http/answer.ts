@@ -164,8 +164,6 @@ export function refusesVersion(request: IncomingMessage, response: ServerRespons
   return true;
 }
 
-// Headers.
-
 export function setHeaders(response: ServerResponse, headers: HeaderMap): void {
   if (!response.headersSent) response.setHeaders(new Map(Object.entries(headers)));
 }
@@ -226,8 +224,6 @@ export function createCors(origins: readonly string[]) {
   };
   return { allows, headersOf, /** Whether answers differ by origin. */ varies: origins.length > 0 && !everyone };
 }
-
-// Sending.
 
 export interface SendOptions {
   readonly headOf: ReturnType<typeof createHead>;

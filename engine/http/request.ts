@@ -218,8 +218,6 @@ export function countPreference(header: PreferHeader, fallback: CountMode) {
   return { count, applied: value !== undefined || count === 'estimated' ? applying(`count=${count}`) : {} };
 }
 
-// Bodies.
-
 /** A body as received, or as parsed by middleware before the handler. */
 export type Content = Buffer | { readonly parsed: unknown };
 

@@ -90,8 +90,6 @@ export function canonicalNumber(text: string): string {
 /** Whether a JSON number is an integer, such as `77.0` and `7.8e1`; JavaScript rounds `4503599627370497.5` to one. */
 export const isWhole = (text: string): boolean => /^-?\d+$/.test(text) || !/e-/i.test(canonicalNumber(text));
 
-// Faults in a body.
-
 /** Sorts faults as in the body, missing keys last, one per location and all unmet checks. `at`: the body's pointer. */
 export function inDocumentOrder(faults: readonly Fault[], body: JsonValue, at = ''): readonly Fault[] {
   if (faults.length < 2) return faults;

@@ -93,8 +93,6 @@ export function answering(engine: Engine, settings: Settings): RequestListener {
   });
 }
 
-// The HTTP server.
-
 /** Longer than in clients and proxies: the side that sends requests should close. */
 const KEEP_ALIVE_MS = 75_000;
 /** Connections waiting to be accepted; clients retry others only after seconds. */

@@ -236,8 +236,6 @@ async function readProgress(reader: Reader) {
   return { key: String(key), done: Number(done), position: Number(position), rest: left };
 }
 
-// Finds prepared objects by their name prefix.
-
 /** Not the triggers of the log, which stay. */
 const OWN = (name: string): string =>
   `(starts_with(${name}, '${ENGINE_PREFIX}') and not starts_with(${name}, '${LOG_TABLE}'))`;

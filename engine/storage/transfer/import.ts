@@ -120,7 +120,6 @@ function refuse({ faults, intake }: Import, line: number, fault: Fault): void {
   if (faults.length >= intake.mostFaults) throw new LinesRefused(faults);
 }
 
-/** Returns the number of lines after the head. */
 async function readLines(state: Import, onLine: (line: Line, number: number) => Promise<void>): Promise<number> {
   const { source, check, progress } = state.intake;
   let head: Head | undefined;

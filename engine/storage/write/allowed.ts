@@ -54,8 +54,6 @@ export const ALL_ALLOWED: Allowed = Object.freeze({ expected: [] });
 
 const actionOn = ({ stored }: Node): 'create' | 'update' => (stored ? 'update' : 'create');
 
-// Values of bodies.
-
 /**
  * Whether a value of a body is to be written. Forbids what the role may not send, unless it equals what is there and the role
  * may know that. `isSame`: compares with what is stored, or would be without the value.
@@ -143,8 +141,6 @@ function changedIn(session: WriteSession): readonly Node[] {
   const holders = new Set(pairs.map(({ holder }) => holder));
   return keptNodes(session).filter((node) => node.stored && (isChanged(node) || holders.has(node)));
 }
-
-// Records, before the write.
 
 /** Refuses what the role may not do with the records of a body. */
 export async function allowBody(session: WriteSession): Promise<Allowed> {
@@ -281,8 +277,6 @@ function throwForbidden({ records, forbidden: all }: WriteSession): void {
   const rules = [...new Set(all.map(({ at }) => at))].filter((at) => at !== '');
   throw faultyRequest('forbidden', inDocumentOrder(faults, documentOf(records)), { rules });
 }
-
-// Records, after the write.
 
 /** Throws `forbidden` unless all records are as they must be at the end of the write. */
 export async function confirm(session: WriteSession, expected: readonly Expected<Identifier>[]): Promise<void> {

@@ -29,7 +29,6 @@ export async function apply(session: WriteSession, plan: WritePlan): Promise<rea
   return identifiers;
 }
 
-/** Whether the log gets entries. */
 export const isRecorded = ({ rows, pairs }: Pick<WritePlan, 'rows' | 'pairs'>): boolean =>
   rows.some(({ type }) => type.history) ||
   pairs.some(({ table: { left, right } }) => left.type.history || right.type.history);
