@@ -133,7 +133,7 @@ export const apply = command(
 );
 
 const STOPPED =
-  'Stopped. Clients see the tables as before, or as they should be. What is done is kept: run the same command again to go on, or apply other descriptors to take it back.';
+  'Stopped. Clients see the old tables or the new ones, and nothing between. What is done is kept: run the same command again to go on, or apply other descriptors to take it back.';
 
 /** Older descriptors, applied by mistake, would undo the changes of newer instances. */
 function refuseBehind(mapped: Model, history: History): void {

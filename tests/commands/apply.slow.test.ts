@@ -118,7 +118,7 @@ describe(`apply on ${kind}`, () => {
     await untilShown(running, 'rows of books: 0%');
     running.child.kill(signal);
     expect(await running.ended).toBe(signal === 'SIGINT' ? 130 : 143);
-    expect(running.err()).toContain('Stopped. Clients see the tables as before, or as they should be.');
+    expect(running.err()).toContain('Stopped. Clients see the old tables or the new ones, and nothing between.');
     await client.query('drop function slow cascade');
     await client.end();
     return running;
