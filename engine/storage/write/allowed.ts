@@ -8,7 +8,7 @@ import type { Filter } from '../../model/filters.ts';
 import type { Identifier } from '../../model/identifier.ts';
 import { documentOf, identifierIn, type OwnerLink, owningReferences, type RecordType } from '../../model/model.ts';
 import { type Action, entryOf, has, isKnown, shows, takes } from '../../model/rights.ts';
-import { type Fault, faultyRequest } from '../../problem.ts';
+import { type Fault, faultyRequest, Problem } from '../../problem.ts';
 import { encode } from '../columns.ts';
 import {
   finalValue,
@@ -293,6 +293,7 @@ const forbidResult = (session: WriteSession, { type, pointer, at }: Omit<Expecte
  */
 export const forbiddenFirst = (session: WriteSession, { expected }: Allowed, work: Promise<void>): Promise<void> =>
   work.catch(async (refusal: unknown) => {
+    if (!(refusal instanceof Problem) || refusal.status >= 500) throw refusal;
     const { reads, writer, rights } = session;
     for (const one of expected) {
       const { record, type } = one;
