@@ -171,8 +171,6 @@ async function* prefixed(text: string, rest: AsyncGenerator<string>): AsyncGener
   yield* rest;
 }
 
-// Lists as CSV tables, with one value per cell.
-
 const NEEDS_QUOTES = /[",\r\n]|^$|^\s|\s$/;
 
 /** Leaves a leading `=` unescaped: exported tables must be importable. */
