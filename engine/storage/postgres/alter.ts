@@ -13,9 +13,9 @@ import { addColumn, addForeignKey, columnSql, createIndex, foreignKeyName, renam
 /** SQL: whether a constraint `t` is a check by which the engine limits decimals, the only checks that it makes. */
 export const OWN_CHECK = `contype = 'c' and cardinality(conkey) = 1 and pg_get_constraintdef(t.oid) like 'CHECK (((scale(%) <= %) AND (abs(%) < (%)::numeric)%'`;
 
-/** Likewise a foreign key to a table. */
-const ownLink = ({ target }: Reference, onDelete: OnDelete = 'restrict'): string =>
-  `contype = 'f' and confrelid = ${literal(quote(target.table))}::regclass and confdeltype = '${{ restrict: 'a', cascade: 'c', setNull: 'n' }[onDelete]}'`;
+/** Likewise its foreign key to a table: by its name, or if somebody has renamed it, the oldest one. */
+const ownLink = (name: string, { target }: Reference, onDelete: OnDelete = 'restrict'): string =>
+  `contype = 'f' and confrelid = ${literal(quote(target.table))}::regclass and confdeltype = '${{ restrict: 'a', cascade: 'c', setNull: 'n' }[onDelete]}' order by conname <> ${literal(name)}, t.oid limit 1`;
 
 interface NewColumn extends ColumnSource {
   readonly name: string;
@@ -94,7 +94,10 @@ class TableAlterer {
     return [
       ...(isLimited ? [this.#without(OWN_CHECK, one.name), ...this.#checks(one)] : []),
       ...(isLinked
-        ? [this.#without(ownLink(column.reference, was.onDelete), column.name), ...this.#links(column)]
+        ? [
+            this.#without(ownLink(this.#linkOf(column), column.reference, was.onDelete), column.name),
+            ...this.#links(column),
+          ]
         : []),
       ...(was.nullable && !column.nullable ? this.#required(one) : []),
       ...(!was.nullable && column.nullable
@@ -115,7 +118,7 @@ class TableAlterer {
     const sql = [
       `do $$ declare rel regclass := ${literal(quote(this.#table))}; link name; begin`,
       `for link in select conname from pg_constraint t where conrelid = rel and conkey = array(${ofColumn})`,
-      `and ${own} and not starts_with(conname, '${ENGINE_PREFIX}')`,
+      `and not starts_with(conname, '${ENGINE_PREFIX}') and ${own}`,
       `loop execute format('alter table %s drop constraint %I', rel, link); end loop; end $$`,
     ].join(' ');
     return this.#taskOf('define', sql);
