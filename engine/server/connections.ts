@@ -208,8 +208,6 @@ function drop({ socket, waiting }: Connection): void {
   socket.resume();
 }
 
-// Requests that Node's parser refuses.
-
 const REFUSALS: Readonly<Record<string, readonly [ProblemCode, string]>> = {
   HPE_HEADER_OVERFLOW: ['headers-too-large', 'The headers of the request, including its URL, are too large'],
   HPE_INVALID_URL: [
