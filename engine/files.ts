@@ -102,6 +102,9 @@ function writing(file: string, work: () => void): void {
 
 // Polls for changes: file system events get lost on network file systems, in containers, and after a rename.
 
+/** Reports a change that does not settle after this many polls. */
+const MAX_LOOKS = 3;
+
 interface Looking {
   readonly look: () => Promise<string>;
   readonly every: number;
@@ -111,15 +114,17 @@ interface Looking {
 
 /** Returns a function that stops polling. */
 export function followSettled(first: string, { look, every, changed }: Looking): () => Promise<void> {
-  let [known, last] = [first, first];
+  let [known, last, looks] = [first, first, 0];
   const stopping = new AbortController();
   const { signal } = stopping;
   const lookOnce = async (): Promise<void> => {
     const found = await look();
     const isSettled = found === last;
     last = found;
-    if (signal.aborted || found === known || !isSettled) return;
+    looks = found === known ? 0 : looks + 1;
+    if (signal.aborted || looks === 0 || (!isSettled && looks < MAX_LOOKS)) return;
     known = found;
+    looks = 0;
     await changed();
   };
   const follow = async (): Promise<void> => {

@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
+import { followSettled } from '../../engine/files.ts';
 import { printable } from '../../engine/process.ts';
 import { ask } from '../support/ask.ts';
 import { fileOf } from '../support/databases.ts';
@@ -187,4 +188,13 @@ describe('a terminal', () => {
     // oxlint-disable-next-line no-control-regex
     expect(out).not.toMatch(/[\u001B\u202E]/);
   });
+});
+
+test('a file that changes at each look is reported at the third', async () => {
+  let looks = 0;
+  const reported = new Promise<number>((resolve) => {
+    const look = async (): Promise<string> => String((looks += 1));
+    const stop = followSettled('', { look, every: 1, changed: () => void stop().then(() => resolve(looks)) });
+  });
+  expect(await reported).toBe(3);
 });
