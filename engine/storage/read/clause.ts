@@ -47,13 +47,19 @@ export function createVisible(dialect: Dialect) {
       return prepared(new Clause(rights, dialect).before(statement));
     }),
   );
-  const meeting = memoized(
-    (conditions: readonly Filter[], table: VisibleTable, rights: Rights, columns?: readonly Column[]): Bound =>
-      prepared(new Clause(rights, dialect).meeting(table, conditions, columns)),
+  const meeting = memoized((conditions: readonly Filter[], table: VisibleTable, rights: Rights): Bound =>
+    prepared(new Clause(rights, dialect).meeting(table, conditions)),
   );
   return {
-    /** Finds those of the given records that meet conditions of the role. Bound: JSON array of identifiers; or first a row. */
+    /** Finds those of the given records that meet conditions of the role. Bound: JSON array of identifiers. */
     meeting,
+    /** Whether a record that is not stored like this would. Bound, before the conditions: its identifier and the columns. */
+    meetingRow: (
+      conditions: readonly Filter[],
+      table: VisibleTable,
+      rights: Rights,
+      columns: readonly Column[],
+    ): Bound => prepared(new Clause(rights, dialect).meeting(table, conditions, columns)),
     bind: (rights: Rights, statement: RecordStatement): Bound => boundTo(rights)(statement),
     to: (rights: Rights, reader: Reader): RecordReader => visibleReader(boundTo(rights), reader),
   };

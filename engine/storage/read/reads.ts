@@ -384,7 +384,9 @@ export function createReads(driver: Driver): Reads {
       const table = rights.checked?.get(type.table);
       if (conditions?.length === 0 || table === undefined) return new Set(some);
       if (conditions === undefined || some.length === 0) return new Set();
-      const { statement, values } = visible.meeting(conditions, table, rights, row?.columns);
+      const { statement, values } = row
+        ? visible.meetingRow(conditions, table, rights, row.columns)
+        : visible.meeting(conditions, table, rights);
       const bound = row ? [...row.values, ...values] : [...values, JSON.stringify(some)];
       return new Set((await reader.column(statement, bound)) as readonly Identifier[]);
     },
