@@ -4,26 +4,26 @@
  */
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json/json.ts';
 import type { RawMembers } from '../../json/tokenizer.ts';
-import type { Identifier } from '../../model/identifier.ts';
-import { type Field, linkKeyIn, type RecordType, relationsIn } from '../../model/model.ts';
-import { ALL_RIGHTS, entryOf, shows } from '../../model/rights.ts';
+import { type Field, linkKeyIn, type RecordType, relationsIn, type UniqueMembers } from '../../model/model.ts';
+import { ALL_RIGHTS, type Rights, shows } from '../../model/rights.ts';
 import { type Fault, faultyRequest, throwTogether } from '../../problem.ts';
 import { Overtaken, type Values } from '../driver.ts';
 import type { UpsertRequest, WriteItem, WriteRequest } from '../store.ts';
 import { findHolder, keyIn } from './conflicts.ts';
 import { seenAmong, type Transaction, type UnknownLinks } from './session.ts';
 
+/** The record with these values, unless the client may not read it: only a create may tell of it then. */
+async function findSeen(within: Transaction, rights: Rights, type: RecordType, unique: UniqueMembers, key: Values) {
+  const holder = await findHolder(within.writer, within.tables.of(type), unique, key);
+  const asked = { ...within, rights, sight: new Map() };
+  return holder === undefined ? undefined : (await seenAmong(asked, type, [holder]))[0];
+}
+
 /** If two writers both find no record, the unique index stops one, which runs again and finds the record. */
 export async function findItems(transaction: Transaction, request: UpsertRequest) {
   const { type, unique, faultsIn, rights = ALL_RIGHTS } = request;
-  const { writer, tables, driver } = transaction;
-  const find = async (key: Values): Promise<Identifier | undefined> => {
-    const holder = await findHolder(writer, tables.of(type), unique, key);
-    // A record that the client may not read is not found: only a create may tell of it.
-    const asked = { ...transaction, rights, sight: new Map() };
-    return holder === undefined ? undefined : (await seenAmong(asked, type, [holder]))[0];
-  };
-  const keys = request.items.map(({ body, key = body }) => keyIn(unique, key, driver.dialect));
+  const find = (key: Values) => findSeen(transaction, rights, type, unique, key);
+  const keys = request.items.map(({ body, key = body }) => keyIn(unique, key, transaction.driver.dialect));
   const before = await Promise.all(keys.map(find));
   const items = request.items.map(({ body, pointer, precondition }, index): WriteItem => {
     return { body, pointer, identifier: before[index], precondition };
@@ -57,7 +57,7 @@ function refuseTwice({ type, unique }: UpsertRequest, items: readonly WriteItem[
 type Linking = Pick<WriteRequest, 'type' | 'items' | 'raw' | 'faults' | 'rights'>;
 
 export async function withLinked<R extends Linking>(
-  { writer, reads, tables, driver: { dialect } }: Transaction,
+  transaction: Transaction,
   request: R,
 ): Promise<R & { readonly unknown: UnknownLinks }> {
   const raw = new Map<JsonObject, RawMembers>(request.raw);
@@ -73,12 +73,6 @@ export async function withLinked<R extends Linking>(
   };
 
   const { rights = ALL_RIGHTS } = request;
-  const isSeen = async (type: RecordType, members: readonly Field[], identifier: Identifier): Promise<boolean> => {
-    const { where } = entryOf(rights, type.name, 'read') ?? {};
-    if (!members.every(({ name }) => shows(rights, type, name))) return false;
-    return (await reads.meeting(writer, rights, type, where, [identifier])).has(identifier);
-  };
-
   async function linkedIn(type: RecordType, body: JsonObject, pointer: string): Promise<JsonObject> {
     const entries: Record<string, JsonValue> = {};
     for (const relation of relationsIn(type, body)) {
@@ -91,8 +85,9 @@ export async function withLinked<R extends Linking>(
         if (!members) return inner;
         const { name } = target.identifier;
         const unique = { name: members.map((one) => one.name).join(), members };
-        const holder = await findHolder(writer, tables.of(target), unique, keyIn(unique, item, dialect));
-        const found = holder === undefined || !(await isSeen(target, members, holder)) ? undefined : holder;
+        const isShown = members.every((one) => shows(rights, target, one.name));
+        const values = keyIn(unique, item, transaction.driver.dialect);
+        const found = isShown ? await findSeen(transaction, rights, target, unique, values) : undefined;
         // A value that equals the stored one may be spelled differently.
         if (found !== undefined) return replaced(inner, { [name]: found }, members);
         const [first = name] = members.map((one) => one.name);
