@@ -132,11 +132,8 @@ async function restoreParts({ session, statements, tx, restored }: Restoring, ow
   const limit = (): void => {
     if ((rows += 1) > writeRows) throw tooManyRestored(writeRows);
   };
-  for (const [record, old, , source, owner] of await writer.all(
-    statements.parts,
-    [tx, JSON.stringify(owners)],
-    limit,
-  )) {
+  const bound = [tx, JSON.stringify(owners)];
+  for (const [record, old, , source, owner] of await writer.all(statements.parts, bound, limit)) {
     const { type, pointer = '' } = restored.get(String(owner))?.node ?? {};
     const relation = [...(type?.relations.values() ?? [])].find((one) => one.owned && one.target.table === source);
     if (!relation) continue;
@@ -208,7 +205,7 @@ async function relinkPairs(restoring: Restoring, type: RecordType, some: readonl
     const isLeft = column === table.left.column;
     const other = isLeft ? table.right : table.left;
     for (const [record, was] of await writer.all(statements.links, [tx, table.name, records])) {
-      const { node, identifier } = restored.get(`${type.table}/${record}`) ?? {};
+      const { node, identifier } = restored.get(placeOf(type, String(record))) ?? {};
       const linked = await linkIn(restoring, other.type, membersOf(String(was)).get(other.column)?.text ?? 'null');
       if (!node || identifier === undefined || linked === null) continue;
       const [left, right] = isLeft ? [identifier, linked] : [linked, identifier];
@@ -227,11 +224,8 @@ async function relinkCut(restoring: Restoring, target: RecordType): Promise<void
   const range = [tx, Math.abs(tx), tx < 0 ? Number.MAX_SAFE_INTEGER : position];
   for (const { type, reference } of target.referrers) {
     const unlinked = new Map<Identifier, Node>();
-    for (const [record, was, is] of await writer.all(statements.cut, [
-      ...range,
-      type.table,
-      `"${reference.column}":`,
-    ])) {
+    const bound = [...range, type.table, `"${reference.column}":`];
+    for (const [record, was, is] of await writer.all(statements.cut, bound)) {
       const [before = new Map(), after] = [was, is].map((text) => membersOf(String(text)));
       const linked = JSON.parse(before.get(reference.column)?.text ?? 'null') as Identifier | null;
       const to = linked === null ? undefined : restored.get(placeOf(target, linked));
