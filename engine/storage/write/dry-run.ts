@@ -16,6 +16,7 @@ import type { EffectKind, WriteEffect } from '../store.ts';
 import { columnSql, columnTypeOf } from '../tables.ts';
 import {
   boundTo,
+  frozen,
   greatestOf,
   isNew,
   noteIdentifier,
@@ -161,7 +162,7 @@ export async function numbered({ tables, writer }: WriteSession, plan: WritePlan
     last.set(change.type, identifier);
     return { ...change, identifier };
   });
-  return { ...plan, rows };
+  return frozen({ ...plan, rows });
 }
 
 /** The identifiers of a numbered plan. */
