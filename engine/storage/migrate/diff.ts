@@ -32,7 +32,7 @@ import {
   appliedReference,
   type AppliedType,
 } from './applied.ts';
-import { type MigrationStep, type RowQuery, type StepCode, type StepParts } from './steps.ts';
+import type { MigrationStep, RowQuery, StepCode, StepParts } from './steps.ts';
 import type { ColumnSource, TableAlteration } from './task.ts';
 
 type Named<T> = T & { readonly name: string };

@@ -93,11 +93,8 @@ export function createPlan(
     const { type, before } = pair;
     const step: TypeDiff['step'] = (code, more) => createStep(code, type.name, { rowsIn: before.table, ...more });
     const diff = { ...pair, dialect, step };
-    return changeOf(
-      diff,
-      ...keepParts(diff, parts, unnamed.includes(pair) ? undefined : stays),
-      otherColumns(catalogue, before),
-    );
+    const others = otherColumns(catalogue, before);
+    return changeOf(diff, ...keepParts(diff, parts, unnamed.includes(pair) ? undefined : stays), others);
   });
   const keptJoins = asked.joins.dropped.filter(
     (join) =>
