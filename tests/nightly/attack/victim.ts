@@ -206,15 +206,17 @@ export async function secondsUntilIdle(victim: Victim): Promise<number> {
 }
 
 const PROGRAM = ['--require', 'esbuild-register'];
+const FOLDER = join('tests', 'nightly', 'attack');
 
 /** Attackers share the other core with the measuring client and the database server, at a lower priority. */
 export async function attack(victim: Victim, name: string, scale: number): Promise<string> {
-  const words = [...PROGRAM, join('tests', 'attack', 'attackers.ts'), name, victim.url, String(scale)];
+  const words = [...PROGRAM, join(FOLDER, 'attackers.ts'), name, victim.url, String(scale)];
   const [first = '', ...rest] = [...pinned(OTHERS), 'nice', '-n', '10', process.execPath, ...words];
   const child = spawn(first, rest, { stdio: ['ignore', 'pipe', 'inherit'] });
   let said = '';
   child.stdout.on('data', (piece: Buffer) => (said += String(piece)));
-  await once(child, 'close');
+  const [code] = (await once(child, 'close')) as [number | null];
+  if (code !== 0) throw new Error(`The attack "${name}" ended with ${code}`);
   return said.trim();
 }
 
@@ -225,7 +227,7 @@ export const isFault = (status: string): boolean => status.startsWith('5') && st
 
 /** How long another client waits while the work is done, and what that results in. */
 export async function waitsDuring<T>(victim: Victim, work: () => Promise<T>): Promise<Waits & { readonly result: T }> {
-  const words = [...PROGRAM, join('tests', 'attack', 'other-client.ts'), victim.url];
+  const words = [...PROGRAM, join(FOLDER, 'other-client.ts'), victim.url];
   // On a machine of its own, it would not wait for those that it shares a core with. nice goes on if it may not.
   const [first = '', ...rest] = [...pinned(OTHERS), 'nice', '-n', '-15', process.execPath, ...words];
   const child = spawn(first, rest, { stdio: ['pipe', 'pipe', 'inherit'] });
