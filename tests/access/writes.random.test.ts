@@ -136,6 +136,13 @@ const has = (entry: Entry<Order> | undefined, name: string): boolean =>
 const meets = <R>(condition: Condition<R> | 'all' | undefined, record: R): boolean =>
   condition === undefined || condition === 'all' || condition[1](record);
 
+/** Whether values tell it where the write cannot be made: no set does, and no link to a record that is not there. */
+const isOfValues = (condition: Condition<Order> | 'all' | undefined, missing: ReadonlySet<string>): boolean =>
+  condition !== undefined &&
+  condition !== 'all' &&
+  !/\b(?:tags|lines)\b/.test(condition[0]) &&
+  !(missing.has('customer') && condition[0].includes('customer'));
+
 class Oracle {
   readonly #role: Role;
 
@@ -162,7 +169,8 @@ class Oracle {
     if (names.some((name) => !this.#shows(name) && !this.#takes('create', name) && !this.#takes('update', name)))
       return [422];
     if (before && !this.sees(before)) return [404];
-    let [isForbidden, isMissing, isChanged, isUnmet] = [false, false, false, false];
+    let [isForbidden, isChanged, isUnmet] = [false, false, false];
+    const missing = new Set<string>();
     const blank: Order = {
       id: 0,
       number: 0,
@@ -188,12 +196,12 @@ class Oracle {
       const isSet = entry.set && Object.hasOwn(entry.set, name) && value === entry.set[name];
       if (!this.#takes(action, name)) {
         if ((before && !isSeen) || !(isSame || isSet)) isForbidden = true;
-        if (lost) isMissing = true;
+        if (lost) missing.add(name);
         // Without a change of the set, its records are written all the same.
         if (name !== 'lines' || !isSame) continue;
         if (!this.#role.line && JSON.stringify(value) !== JSON.stringify(old.lines)) isForbidden = true;
       }
-      if (lost) isMissing = true;
+      if (lost) missing.add(name);
       if (forbidden) isForbidden = true;
       if (unmet) isUnmet = true;
       // Parts are records of their own.
@@ -205,10 +213,10 @@ class Oracle {
     const partsChange = JSON.stringify(old.lines) !== JSON.stringify(after.lines);
     const isTouched = !before || isChanged || (partsChange && !this.#role.line);
     if (before && isTouched && !meets(entry.where, before)) isForbidden = true;
-    if (isForbidden) return [403];
-    if (isMissing) return [422];
-    if (isUnmet) return [403];
-    if (isTouched && !meets(before ? (entry.to ?? entry.where) : entry.where, after)) return [403];
+    const end = before ? (entry.to ?? entry.where) : entry.where;
+    const isUnlike = isTouched && !meets(end, after);
+    if (isForbidden || isUnmet || (isUnlike && (missing.size === 0 || isOfValues(end, missing)))) return [403];
+    if (missing.size > 0) return [422];
     if (before) return [this.sees(after) ? 200 : 204, after];
     return [201, after];
   }

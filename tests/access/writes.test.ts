@@ -51,6 +51,10 @@ const ROLES: Readonly<Record<string, string>> = {
     create: { Line: true }
     update: { Order: { where: { lines: { $count: { lte: 2 } } } }, Line: true }
     delete: { Line: true }`,
+  stocked: `
+    read: { '*': true }
+    create: { Order: { where: { lines: { $count: { gte: 1 } } } }, Line: { where: { order.state: open } } }
+    update: { Order: { where: { state: open, lines: { $count: { lte: 2 } } } } }`,
 };
 
 let service: Service;
@@ -425,6 +429,47 @@ test('403 comes before 412', async () => {
   const order = { number: '$new', branch: $('north') };
   expect((await send('hider', 'POST /api/orders', { ...order, state: 'closed' }, stale)).status).toBe(403);
   expect((await send('hider', 'POST /api/orders', order, stale)).status).toBe(412);
+});
+
+test('403 comes before 412 and 428, if only the end of the write can tell', async () => {
+  const [stale, none] = [{ 'if-match': '"old"' }, { 'if-none-match': '*' }];
+  const [two, three] = [
+    [$('a'), $('b')],
+    [$('a'), $('b'), { text: 'n' }],
+  ];
+  for (const dry of ['', '?dryRun=true']) {
+    const patch = `PATCH /api/orders/$mine${dry}`;
+    expect((await send('counted', patch, { note: 'n', lines: three }, stale)).status).toBe(403);
+    expect((await send('counted', patch, { note: 'n', lines: two }, stale)).status).toBe(412);
+  }
+  const order = { number: '$new', branch: $('north') };
+  expect((await send('stocked', 'POST /api/orders', order, stale)).status).toBe(403);
+  const lines = [{ text: 'n' }];
+  expect((await send('stocked', 'POST /api/orders', { ...order, lines }, stale)).status).toBe(412);
+  expect((await send('stocked', 'POST /api/orders', { ...order, lines, state: 'paid' }, stale)).status).toBe(403);
+  expect(
+    (await send('counted', 'PATCH /api/orders', [{ id: '$mine', note: 'n', lines: three, '@etag': '"old"' }])).status,
+  ).toBe(403);
+  const upsert = 'PUT /api/orders?on=number';
+  expect((await send('stocked', upsert, { number: '$own', note: 'n', lines: three }, none)).status).toBe(403);
+  expect((await send('stocked', upsert, { number: '$own', note: 'n', lines: two }, none)).status).toBe(412);
+});
+
+test('403 by values comes before what the links of a body refer to, and before conflicts', async () => {
+  const paid = { state: 'paid' };
+  expect((await send('stocked', 'PATCH /api/orders/$mine', { ...paid, customer: $('none') })).status).toBe(403);
+  expect((await send('stocked', 'PATCH /api/orders/$mine', { customer: $('none') })).status).toBe(422);
+  const renamed = { id: '$north', name: 'other' };
+  expect((await send('stocked', 'PATCH /api/orders/$mine', { ...paid, branch: renamed })).status).toBe(403);
+  expect((await send('stocked', 'PATCH /api/orders/$mine', { branch: renamed })).status).toBe(409);
+});
+
+test('a write that is refused for its tag does not move the identifiers', async () => {
+  const order = { number: '$new', branch: $('north'), lines: [{ text: 'n' }] };
+  const stale = { 'if-match': '"old"' };
+  expect((await send('stocked', 'POST /api/orders', { ...order, id: 1_000_000_000 }, stale)).status).toBe(412);
+  const { headers } = await send('stocked', 'POST /api/orders', order);
+  expect(Number(String(headers['location']).split('/').pop())).toBeLessThan(1_000_000_000);
 });
 
 test('of writes at once, each finds what the one before has left', async () => {

@@ -8,8 +8,9 @@ import type { Filter } from '../../model/filters.ts';
 import type { Identifier } from '../../model/identifier.ts';
 import { documentOf, identifierIn, type OwnerLink, owningReferences, type RecordType } from '../../model/model.ts';
 import { type Action, entryOf, has, isKnown, shows, takes } from '../../model/rights.ts';
-import { type Fault, faultyRequest, Problem } from '../../problem.ts';
+import { failureOf, type Fault, faultyRequest, Problem } from '../../problem.ts';
 import { encode } from '../columns.ts';
+import { ConstraintError } from '../driver.ts';
 import {
   finalValue,
   idOf,
@@ -287,27 +288,36 @@ export async function confirm(session: WriteSession, expected: readonly Expected
 const forbidResult = (session: WriteSession, { type, pointer, at }: Omit<Expected<unknown>, 'record'>): void =>
   forbid(session, pointer, `You may not write a record of ${type.name} like this`, at);
 
-/**
- * Runs `work`. Before its refusal, which could tell of hidden records, throws `forbidden` if values show that a record will not
- * be as it must be at the end of the write.
- */
-export const forbiddenFirst = (session: WriteSession, { expected }: Allowed, work: Promise<void>): Promise<void> =>
+/** Runs `work`. Before its refusal, throws `forbidden` if the trial does: the refusal could tell of hidden records. */
+export const forbiddenFirst = <T>(
+  { isSearched }: WriteSession,
+  { expected }: Allowed,
+  work: Promise<T>,
+  trial: () => Promise<unknown>,
+): Promise<T> =>
   work.catch(async (refusal: unknown) => {
-    if (!(refusal instanceof Problem) || refusal.status >= 500) throw refusal;
-    const { reads, writer, rights } = session;
-    for (const one of expected) {
-      const { record, type } = one;
-      if (!isNode(record)) continue;
-      const { identifier, table } = record;
-      const conditions = one.conditions.filter((condition) => isOfValues(record, condition));
-      const after = table.names.map((name) => valueAfter(record, name)).map((value) => (isNode(value) ? null : value));
-      const row = { columns: table.columns, values: [identifier ?? null, ...after] };
-      const met = await reads.meeting(writer, rights, type, conditions, [identifier ?? 0], row);
-      if (met.size === 0) forbidResult(session, one);
-    }
-    throwForbidden(session);
-    throw refusal;
+    if (!(refusal instanceof Problem) || refusal.status >= 500 || expected.length === 0) throw refusal;
+    const failure = await failureOf(trial());
+    const isForbidden = failure instanceof Problem && failure.code === 'forbidden';
+    // The search for conflicts may find that the role forbids the record.
+    throw isForbidden || (failure instanceof ConstraintError && !isSearched) ? failure : refusal;
   });
+
+/** Throws `forbidden` if values show that a record will not be as it must be at the end of the write. */
+export async function confirmValues(session: WriteSession, { expected }: Allowed): Promise<void> {
+  const { reads, writer, rights } = session;
+  for (const one of expected) {
+    const { record, type } = one;
+    if (!isNode(record)) continue;
+    const { identifier, table } = record;
+    const conditions = one.conditions.filter((condition) => isOfValues(record, condition));
+    const after = table.names.map((name) => valueAfter(record, name)).map((value) => (isNode(value) ? null : value));
+    const row = { columns: table.columns, values: [identifier ?? null, ...after] };
+    const met = await reads.meeting(writer, rights, type, conditions, [identifier ?? 0], row);
+    if (met.size === 0) forbidResult(session, one);
+  }
+  throwForbidden(session);
+}
 
 /** Whether a condition concerns values that are known, and stored records that they link: no set of the record, no new one. */
 function isOfValues(node: Node, condition: Filter): boolean {

@@ -23,7 +23,7 @@ import { type Column, columnOf, encode, heldOperand, stampValues, withFolded } f
 import type { Row } from '../driver.ts';
 import { type Cascade, type Deletion, type Refusal, tooManyRows, type Unlinked, walkCascade } from './cascade.ts';
 import { findHolder, recordNames, refuseConflicts } from './conflicts.ts';
-import { type Allowed, type Expected, forbiddenFirst } from './allowed.ts';
+import { type Allowed, confirmValues, type Expected, forbiddenFirst } from './allowed.ts';
 import { checkLinks, stampChanged } from './resolve.ts';
 import {
   finalValue,
@@ -144,9 +144,12 @@ interface Resolved {
 
 /** `roots`: the records that the request names. */
 export async function planWrite(session: WriteSession, allowed: Allowed, roots: readonly Node[]): Promise<WritePlan> {
-  const plan = planOf(session, allowed, await checkedChanges(session), roots);
-  if (session.isSearched) await forbiddenFirst(session, allowed, refuseConflicts(session));
-  return plan;
+  const planned = async (): Promise<WritePlan> => {
+    const plan = planOf(session, allowed, await checkedChanges(session), roots);
+    if (session.isSearched) await refuseConflicts(session);
+    return plan;
+  };
+  return forbiddenFirst(session, allowed, planned(), () => confirmValues(session, allowed));
 }
 
 /** Refuses what the references of a body forbid, finds what goes with its changes, and puts them in order. */

@@ -241,7 +241,9 @@ async function writeRecords(transaction: Transaction, asked: RecordsRequest): Pr
     const bodies = await reads.records(writer, view, tagged, caller);
     throwTogether(bodies.map((body, index) => () => expected[index]?.precondition(body)));
   };
-  await forbiddenFirst(session, allowed, checked());
+  // Some conditions of a role only the end of the write can tell; the refusal undoes it.
+  const trial = async () => apply({ ...session, isDry: true }, await planWrite(session, allowed, roots));
+  await forbiddenFirst(session, allowed, checked(), trial);
   if (expected.length > 0 && view && !isLocked) throw new Overtaken();
   return carriedOut(transaction, request, session, await planWrite(session, allowed, roots));
 }
