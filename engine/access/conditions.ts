@@ -63,11 +63,7 @@ function comparisonsOf(value: JsonValue, path: YamlPath): readonly Leaf[] {
 }
 
 const entriesIn = (value: JsonValue): readonly (readonly [string | number, JsonValue])[] =>
-  Array.isArray(value)
-    ? [...value.entries()]
-    : isObject(value)
-      ? Object.entries(value as Record<string, JsonValue>)
-      : [];
+  Array.isArray(value) ? [...value.entries()] : Object.entries(value as JsonObject);
 
 /** Names a claim that an entry needs, and that is missing or has no value of the field. */
 export class MissingClaim extends Error {}

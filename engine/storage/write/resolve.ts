@@ -432,7 +432,8 @@ const isSameMember = (a: RawMember | undefined, b: RawMember | undefined): boole
 
 /** Refuses faults of the body itself, before other functions check the records that it refers to. */
 function checkBody(session: WriteSession): void {
-  fillNew(session);
+  for (const node of session.created)
+    for (const field of node.table.filled.made) if (!isInBody(node, field.column)) fill(session, node, field);
   const refused = session.refusals.flatMap(({ fault }) => ('pointer' in fault ? fault.pointer : []));
   // A key with a refused value is not missing.
   const enclosed = new Set([...refused, ...session.faulty].flatMap(enclosing));
@@ -605,11 +606,6 @@ function pointerOf({ assigned, pointer }: Node, { at, fields }: Check): string {
   const sibling = fields.flatMap(({ column }) => assigned.get(column)?.pointer ?? [])[0];
   const record = sibling === undefined ? pointer : sibling.slice(0, sibling.lastIndexOf('/'));
   return `${record}/${escapeStep(at.name)}`;
-}
-
-function fillNew(session: WriteSession): void {
-  for (const node of session.created)
-    for (const field of node.table.filled.made) if (!isInBody(node, field.column)) fill(session, node, field);
 }
 
 export function stampChanged(session: WriteSession, changed: readonly Node[]): void {
