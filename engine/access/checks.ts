@@ -2,7 +2,7 @@
 import { diagnosed, type Finding, finding, quoted } from '../descriptor/report.ts';
 import type { YamlPath } from '../descriptor/source.ts';
 import type { Diagnostic, DiagnosticCode } from '../diagnostic.ts';
-import { isObject, type JsonValue } from '../json/json.ts';
+import { isObject, type JsonValue, sortedJson } from '../json/json.ts';
 import { type Model, ownedTypes, ownersOf, reached, type RecordType } from '../model/model.ts';
 import { type Action, ACTIONS } from '../model/rights.ts';
 import { didYouMean } from '../names.ts';
@@ -139,7 +139,8 @@ function* roleFaults(role: Role, checked: Checked): Findings {
 
 function* scopeFaults(role: Role, { model, roles }: Checked): Findings {
   const { scope } = role;
-  const [first, second] = role.files.filter((one) => one.scope !== undefined);
+  const written = role.files.filter((one) => one.scope !== undefined);
+  const [[first] = [], [second] = []] = Map.groupBy(written, (one) => sortedJson(one.scope)).values();
   const at: YamlPath = first === role.file ? ['scope'] : ['include'];
   if (first && second) {
     const places = [first, second].map((one) => placeOf({ file: one, path: ['scope'] }));

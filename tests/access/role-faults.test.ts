@@ -125,6 +125,13 @@ test('faults between files', () => {
   const scoped = 'role: s\nscope: { branch: { claim: b } }\nread: { Order: true }';
   expect(faultsOf(a, scoped)).toEqual([expect.stringContaining('1:7 bad-scope other roles have a scope')]);
   expect(faultsOf(`${a}\nscope: none`, scoped)).toEqual([]);
+  const both = 'role: c\ninclude: [s, t]';
+  expect(faultsOf(scoped, scoped.replace('role: s', 'role: t'), both)).toEqual([]);
+  expect(faultsOf(scoped, scoped.replace('role: s', 'role: t').replace('claim: b', 'claim: c'), both)).toEqual([
+    expect.stringMatching(/^2:1 bad-scope a role has one scope at most, and this one has .*0\.yaml:2 and .*1\.yaml:2/),
+  ]);
+  const none = ['s', 't'].map((name) => `role: ${name}\nscope: none\nread: { Order: true }`);
+  expect(faultsOf(...none, both, scoped.replace('role: s', 'role: u'))).toEqual([]);
 });
 
 test('included entries that agree, and an own entry in place of those that do not', () => {
