@@ -220,7 +220,7 @@ function readCreate(reading: QueryReading): WriteQuery | UpsertQuery {
   const { type, rights } = names;
   if (!plain.has(ON)) return readWrite(reading);
   const asked = `which "${ON}" asks for; leave it out`;
-  if (!type.operations.has('update'))
+  if (!wholeOf(type).operations.has('update'))
     reportOn(faults, ON)('not-offered', `${type.name} does not offer updates, ${asked}`);
   else if (!can(rights, type, 'update'))
     throw new Problem('forbidden', `You may not update records of ${type.name}, ${asked}`);

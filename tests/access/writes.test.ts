@@ -325,6 +325,7 @@ const CASES: readonly Case[] = [
   ],
   ['an upsert that changes nothing', 'branch', 'PUT /api/orders?on=number', { number: '$ended' }, 200],
   ['an upsert that makes a record', 'branch', 'PUT /api/orders?on=number', { number: '$new' }, 201],
+  ['an upsert without a right to update', 'blind', 'POST /api/orders?on=id', [{ number: '$new' }], 403],
   ['a unique value of a hidden record', 'branch', 'POST /api/orders', { number: '$taken' }, 409, ['/number']],
   ['a created record that may not be read', 'blind', 'POST /api/orders', { number: '$new', branch: $('south') }, 201],
   [
