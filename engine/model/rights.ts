@@ -157,12 +157,15 @@ export const takes = (rights: Rights, type: RecordType, action: 'create' | 'upda
 const takesSome = (rights: Rights, type: RecordType, name: string): boolean =>
   takes(rights, type, 'create', name) || takes(rights, type, 'update', name);
 
-/** Whether the type requires a relation that the client cannot see, so that it cannot create records. */
-export const requiresHidden = (rights: Rights, { name: type, relations }: RecordType): boolean =>
+/** Whether the type requires a relation that the client cannot see, so that it cannot create records. `given`: by the parent. */
+export const requiresHidden = (rights: Rights, { name: type, relations }: RecordType, given?: Relation): boolean =>
   rights.key !== '' &&
   [...relations.values()].some(
     ({ name, required, target }) =>
-      required && !canRead(rights, target.name) && !Object.hasOwn(entryOf(rights, type, 'create')?.set ?? {}, name),
+      required &&
+      name !== given?.name &&
+      !canRead(rights, target.name) &&
+      !Object.hasOwn(entryOf(rights, type, 'create')?.set ?? {}, name),
   );
 
 /** Ends the message that refuses an operation, where the cause is not the right to write the type. */
@@ -202,7 +205,7 @@ export function knownMembers(rights: Rights, type: RecordType): Pick<RecordType,
   if (rights.key === '') return type;
   const fields = [...type.fields].filter(([name]) => isKnown(rights, type, name));
   const relations = [...type.relations].filter(
-    ([name, { target }]) => canRead(rights, target.name) && isKnown(rights, type, name),
+    ([name, { target }]) => knows(rights, target.name) && isKnown(rights, type, name),
   );
   return { fields: new Map(fields), relations: new Map(relations) };
 }

@@ -127,7 +127,7 @@ function visiblePart(
 
 function visibleRecord(found: Findings, relation: Relation, body: JsonObject, pointer: string): JsonObject {
   const { rights } = found;
-  const { target, owned, toMany, nested } = relation;
+  const { target, owned, toMany, nested, inverse } = relation;
   const { name } = target.identifier;
   // Only the database knows whether an owned to-one child exists.
   const isNew = identifierIn(body, target) === undefined && (toMany || !owned);
@@ -138,7 +138,7 @@ function visibleRecord(found: Findings, relation: Relation, body: JsonObject, po
         ? ['required', `You may not create records of ${target.name} here; link an existing one by its "${name}"`]
         : ['null', `"${name}" must be an identifier: ${expectedOf(target.identifier)}`];
     if ((body[name] ?? null) === null) found.linkOnly.set(pointer, { pointer: at, code, message });
-  } else if (isNew && nested === 'write' && requiresHidden(rights, target)) {
+  } else if (isNew && nested === 'write' && requiresHidden(rights, target, inverse)) {
     const message = `You may not create records of ${target.name}${hiddenRequirement(rights, target)}; link an existing one by its "${name}"`;
     found.forbidden.push({ pointer, code: 'forbidden', message });
     return body;

@@ -27,6 +27,9 @@ const ROLES: Readonly<Record<string, string>> = {
   blind: `
     create: { Order: { only: [number, branch], set: { note: given } } }
     read: { Branch: true }`,
+  booker: `
+    create: { Order: { only: [number, branch, lines] } }
+    read: { Branch: true }`,
   hider: `
     read: { Order: { where: { state: open } }, Branch: true }
     update: { Order: { to: {} } }
@@ -515,6 +518,16 @@ test('an idempotency key belongs to the identity, and a retry is answered by the
   await records('Order').update(Number(String(first.headers['location']).split('/').pop()), { state: 'paid' });
   const again = await send('hider', 'POST /api/orders', { number: '$new', branch: $('north') }, key);
   expect([again.status, again.text, again.headers['location']]).toEqual([201, '', undefined]);
+});
+
+test('who reads no order creates one with its parts, and no other parts', async () => {
+  const lines = [{ text: 'n' }];
+  const { status } = await send('booker', 'POST /api/orders', { number: '$new', branch: $('north'), lines });
+  expect(status).toBe(201);
+  expect((await ordersNow()).at(-1)).toMatchObject({ number: ids['new'], lines });
+  const others = { number: round + 6, branch: $('north'), lines: [$('a')] };
+  expect((await send('booker', 'POST /api/orders', others)).status).toBe(422);
+  expect((await send('blind', 'POST /api/orders', { ...others, lines })).status).toBe(422);
 });
 
 test('cascades need no right', async () => {
