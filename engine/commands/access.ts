@@ -6,12 +6,12 @@ import { createServer } from 'node:http';
 import { stringify } from 'yaml';
 import { bindConditions, type Claims, MissingClaim } from '../access/conditions.ts';
 import { placeOf, type Role, type Written } from '../access/roles.ts';
-import { type Rule, ruleOf } from '../access/rules.ts';
+import { createBinder, type Rule, ruleOf } from '../access/rules.ts';
 import { startEngine } from '../engine.ts';
 import { unescaped } from '../http/routes.ts';
 import { isObject, type JsonObject, type JsonValue, parsedJson } from '../json/json.ts';
 import { type Model, ownersOf, type RecordType, recordsWithin } from '../model/model.ts';
-import { type Action, ACTIONS, ALL_RIGHTS, withOwned } from '../model/rights.ts';
+import { type Action, ACTIONS, ALL_RIGHTS, entryOf, requiresHidden, withOwned } from '../model/rights.ts';
 import { StartError } from '../problem.ts';
 import { print } from '../process.ts';
 import { orderBy } from '../query/paging.ts';
@@ -47,11 +47,12 @@ function describeRule(role: Role, type: RecordType, action: Action, model: Model
   const rule = ruleOf(role, type, model, action);
   const [written] = role.entriesOf(type, action);
   if (rule === false) return `no (${written ? placeOf(written) : ''})`;
-  if (rule === undefined) {
-    const owners = ownersOf(type).map(({ parts }) => `${parts.source.name}.${parts.name}`);
-    return owners.length === 0 ? 'no' : `with its owner, through ${owners.join(' or ')}`;
-  }
-  return `${summaryOf(rule, written?.value)} (${rule.at})`;
+  const rights = createBinder(role, model, () => undefined)({});
+  if (rule && action === 'create' && requiresHidden(rights, type))
+    return `no, since a new record must link one of a type that may not be read (${rule.at})`;
+  if (rule) return `${summaryOf(rule, written?.value)} (${rule.at})`;
+  const owners = ownersOf(type).map(({ parts }) => `${parts.source.name}.${parts.name}`);
+  return entryOf(rights, type.name, action) ? `with its owner, through ${owners.join(' or ')}` : 'no';
 }
 
 const describeHistory = (role: Role, { name }: RecordType, model: Model): string =>

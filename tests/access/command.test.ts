@@ -31,6 +31,23 @@ test('prints each rule with its place', async () => {
   expect((await run()).out).toContain('editor (');
 });
 
+test('prints no right that nobody can use', async () => {
+  const access = join(project.directory, 'unusable');
+  mkdirSync(access);
+  writeFileSync(join(access, 'a.yaml'), 'role: a\nread: { Tag: true }\ncreate: { Order: true }');
+  const printed = async (type: string) =>
+    (await runCommand('access', ['a', type], { ...environment, ACCESS_DIR: access })).out;
+  expect(await printed('Order')).toContain(
+    'create: no, since a new record must link one of a type that may not be read',
+  );
+  expect((await printed('Line')).trim().split('\n').slice(1)).toEqual([
+    '  Line read: no',
+    '  Line create: with its owner, through Order.lines',
+    '  Line update: with its owner, through Order.lines',
+    '  Line delete: with its owner, through Order.lines',
+  ]);
+});
+
 test.each([
   [['branch-raeder'], 'There is no role "branch-raeder"; did you mean "branch-reader"?'],
   [['branch-reader', 'Ordr'], 'There is no record type "Ordr"; did you mean "Order"?'],
