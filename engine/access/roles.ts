@@ -110,7 +110,8 @@ function readRole(location: string) {
 }
 
 function roleOf(file: RoleFile, files: ReadonlyMap<string, RoleFile>, owned: ReadonlySet<RecordType>): Role {
-  const all = withIncluded(file, files);
+  // Each file once, also if they include each other.
+  const all = [...reached([file], ({ include = [] }) => include.flatMap((name) => files.get(name) ?? []))];
   return {
     name: file.role,
     file,
@@ -121,11 +122,6 @@ function roleOf(file: RoleFile, files: ReadonlyMap<string, RoleFile>, owned: Rea
     entriesOf: (type, action) => entriesIn(file, files, (one) => ownEntry(one, type.name, action, owned.has(type))),
   };
 }
-
-/** Each file once, also if they include each other. */
-const withIncluded = (file: RoleFile, files: ReadonlyMap<string, RoleFile>): readonly RoleFile[] => [
-  ...reached([file], ({ include = [] }) => include.flatMap((name) => files.get(name) ?? [])),
-];
 
 /** The entry of a file: for the type itself, else (but not for owned types) for `*`. */
 function ownEntry(file: RoleFile, type: string, action: Action, isOwned: boolean): Written | undefined {

@@ -130,7 +130,13 @@ export function createBinder(role: Role, model: Model, onMissing: OnMissing): (c
     const bind = (): Rights => {
       const bound = typesFor({ rules, model, claims, now, onMissing, visible: new Map() });
       isPlain ??= types.every(({ name }) => isWhole(bound.get(name)?.read));
-      isFree ??= isPlain && [...bound.values()].every(isAllOrNothing);
+      // A role that reads all and writes each type as a whole, or not at all, writes as tokens do.
+      isFree ??=
+        isPlain &&
+        [...bound.values()].every(({ create, update, delete: remove }) => {
+          const written = [create, update, remove];
+          return written.every(isWhole) || written.every((entry) => entry === undefined);
+        });
       const checked = isFree ? undefined : tables;
       return Object.freeze({ key, names, tables: isPlain ? undefined : tables, checked, types: bound, history });
     };
@@ -148,12 +154,6 @@ function askedIn(rules: Rules) {
     return value;
   });
   return { claims: [...claims], isTimed };
-}
-
-/** Whether a role writes a type as tokens do. */
-function isAllOrNothing(rights: TypeRights): boolean {
-  const written = WRITING.map((action) => rights[action]);
-  return written.every(isWhole) || written.every((entry) => entry === undefined);
 }
 
 interface RoleBinding extends Binding {
