@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { JsonObject, JsonValue } from '../../engine/json/json.ts';
-import { createDatabase } from '../support/databases.ts';
+import { createDatabase, runSql } from '../support/databases.ts';
 import { type Answer, as, type Service, startService } from './service.ts';
 
 const ROLES: Readonly<Record<string, string>> = {
@@ -528,6 +528,19 @@ test('who reads no order creates one with its parts, and no other parts', async 
   const others = { number: round + 6, branch: $('north'), lines: [$('a')] };
   expect((await send('booker', 'POST /api/orders', others)).status).toBe(422);
   expect((await send('blind', 'POST /api/orders', { ...others, lines })).status).toBe(422);
+});
+
+test('a set of which more is hidden than one write may touch is not written by half', async () => {
+  const hidden = Array.from({ length: 10_000 }, (_, index) => 1_000_000 + index);
+  const rows = (row: (id: number) => string): string => hidden.map(row).join();
+  await runSql(
+    service.database,
+    `insert into tags (id, word, secret) values ${rows((id) => `(${id}, 'x', true)`)}`,
+    `insert into orders_tags (order_id, tag_id) values ${rows((id) => `(${ids['mine']}, ${id})`)}`,
+  );
+  const refused = await send('branch', 'PATCH /api/orders/$mine', { tags: [] });
+  expect([refused.status, refused.text]).toEqual([422, expect.stringContaining('with what you may not read of it')]);
+  expect((await send('branch', 'PATCH /api/orders/$mine', { note: 'x' })).status).toBe(200);
 });
 
 test('cascades need no right', async () => {

@@ -205,7 +205,10 @@ function planOf(session: WriteSession, allowed: Allowed, resolved: Resolved, roo
   const unlinked = released.flatMap(({ relation: { owned, target: type }, reference, identifiers }) =>
     owned ? [] : [{ type, reference, identifiers, isHidden: false }],
   );
-  const cuts = changed.flatMap((node) => cutOf(session, node));
+  const cuts = changed.flatMap((node): readonly Step[] => {
+    const cut = changesOf(node).filter((change) => isCut(session, node, change));
+    return cut.length === 0 ? [] : [{ node, changes: cut.map(([column]) => [column, null]) }];
+  });
   return frozen({
     pairs: [...pairs, ...lostIn(cascade)],
     rows: [
@@ -388,11 +391,6 @@ function isCut({ cascaded }: WriteSession, { type, table }: Node, [name, value]:
   if (!link) return false;
   if (cascaded.size > 0) return value === null || !link.required;
   return value === null && uniqueColumns(type).some((columns) => columns.includes(name));
-}
-
-function cutOf(session: WriteSession, node: Node): readonly Step[] {
-  const cut = changesOf(node).filter((change) => isCut(session, node, change));
-  return cut.length === 0 ? [] : [{ node, changes: cut.map(([column]) => [column, null]) }];
 }
 
 /** An insert, or an update of a stored record. */

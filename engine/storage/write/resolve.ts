@@ -26,6 +26,7 @@ import { type Fault, faultyRequest, Problem } from '../../problem.ts';
 import { meets } from '../../query/operators.ts';
 import { columnType, encode, encodedDefault, stampFor } from '../columns.ts';
 import { Overtaken } from '../driver.ts';
+import { tooManyRows } from './cascade.ts';
 import { giveValues, isSeenIn, isSent, knowsAll, setValue } from './allowed.ts';
 import {
   assign,
@@ -124,6 +125,7 @@ async function resolveRelation(named: Named, value: JsonValue): Promise<readonly
   const { children } = link.at === 'target' ? session.tables.of(relation.target).linksIn(link.reference.column) : {};
   const bound = [JSON.stringify([node.identifier]), most];
   const rows = children && node.stored ? ((await session.writer.column(children, bound)) as readonly Identifier[]) : [];
+  refuseCut(session, mention, rows.length, most);
   const isShown = link.at === 'target' && showsLink(session.rights, relation.target, link.reference);
   const current = isShown ? [...(await seenAmong(session, relation.target, rows))] : [];
   // Without a lock, the database returns them in any order, in which faults would name them.
@@ -276,9 +278,11 @@ async function resolvePairs(named: Named, { table, sourceColumn }: Extract<Link,
   const isLeft = table.left.column === sourceColumn;
   const before = new Set<Identifier>();
   if (node.stored) {
-    const bound = [JSON.stringify([node.identifier]), targets.size + session.writeRows + 1];
+    const most = targets.size + session.writeRows + 1;
+    const bound = [JSON.stringify([node.identifier]), most];
     for (const [left, right] of await session.writer.all(session.tables.rows(table).pairs(sourceColumn), bound))
       before.add((isLeft ? right : left) as Identifier);
+    refuseCut(session, mention, before.size, most);
     const seen = new Set(await seenAmong(session, relation.target, [...before]));
     for (const identifier of before) if (!seen.has(identifier)) before.delete(identifier);
   }
@@ -299,6 +303,12 @@ async function resolvePairs(named: Named, { table, sourceColumn }: Extract<Link,
     if (!other.isLost) note(idOf(other), pointer, before.delete(other.identifier ?? 0), true);
   for (const identifier of before) if (!isImplied(named, identifier)) note(identifier, mention.pointer, true, false);
   isSent(session, node, relation.name, mention, () => isSame && [...targets.keys()].every((one) => !one.isLost));
+}
+
+/** Refuses a set of which not all records were read: those that the role sees could be missing. */
+function refuseCut({ rights, writeRows }: WriteSession, { pointer }: Mention, count: number, most: number): void {
+  if (rights.tables && count === most)
+    throw tooManyRows(writeRows, { pointer }, 'This set, with what you may not read of it,');
 }
 
 /** Refuses to move an owned child to another parent, and cycles of ownership. */
