@@ -53,7 +53,8 @@ export async function openStorage(
     await driver.watch(mapped);
     const reads = createReads(driver);
     const feed = createFeed(driver, log);
-    driver.onWrite(feed.hear);
+    const hasStreams = [...model.types.values()].some(({ history: isRecorded }) => isRecorded);
+    if (hasStreams) driver.onWrite(feed.hear);
     const replicas = readUrl === '' ? [] : ((await databaseAt(readUrl).replicas?.(options, driver)) ?? []);
     const { answers, drivers } = createReplicaReads(reads, replicas, mapped, observer);
     const { get, page, stream, summary } = readUrl === '' ? reads : answers;
