@@ -12,12 +12,7 @@ import {
   type Reference,
   type Relation,
 } from '../model/model.ts';
-import { type JsonObject, type JsonValue, withoutUndefined } from '../json/json.ts';
-
-export const byName = <T extends { readonly name: string }>(
-  items: Iterable<T>,
-  describeOne: (item: T) => JsonValue,
-): JsonObject => Object.fromEntries([...items].map((item) => [item.name, describeOne(item)]));
+import { byName, type JsonObject, type JsonValue, withoutUndefined } from '../json/json.ts';
 
 /** `shown`: what to show of the descriptions of the type, of its identifier, and of each field and relation. */
 export function describeType(type: RecordType, shown = (described: JsonObject): JsonObject => described): JsonObject {
@@ -129,11 +124,10 @@ function groups({ indexes, order, relations }: RecordType, unique: boolean): Jso
 
 function describeVariants({ variants, defaultVariant, fields }: RecordType): JsonObject | undefined {
   if (variants.has('')) return undefined;
-  const omitted = [...variants.values()].map(({ name, fields: kept }): [string, JsonValue] => [
-    name,
-    [...fields.values()].filter((field) => !kept.includes(field)).map((field) => field.name),
-  ]);
-  return { default: defaultVariant.name, omit: Object.fromEntries(omitted) };
+  const omit = byName(variants.values(), ({ fields: kept }) =>
+    [...fields.values()].filter((field) => !kept.includes(field)).map(({ name }) => name),
+  );
+  return { default: defaultVariant.name, omit };
 }
 
 // Mermaid code, which GitHub and most editors draw.

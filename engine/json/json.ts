@@ -14,6 +14,12 @@ export function isObject(value: unknown): value is JsonObject {
 export const withoutUndefined = (members: Readonly<Record<string, JsonValue | undefined>>): JsonObject =>
   Object.fromEntries(Object.entries(members).filter((entry): entry is [string, JsonValue] => entry[1] !== undefined));
 
+/** The values of things by their names, without those that are undefined. */
+export const byName = <T extends { readonly name: string }>(
+  things: Iterable<T>,
+  valueOf: (thing: T) => JsonValue | undefined,
+): JsonObject => withoutUndefined(Object.fromEntries([...things].map((thing) => [thing.name, valueOf(thing)])));
+
 /** RFC 6901: `/a~1b/0` for `['a/b', 0]`; the empty string for the whole. */
 export function pointer(path: readonly (string | number)[]): string {
   return path.map((step) => `/${escapeStep(step)}`).join('');

@@ -1,7 +1,7 @@
 /** Request bodies as JSON Schema. Validation and OpenAPI write the parts with their own keywords. */
 import { MAX_GIVEN_IDENTIFIER } from '../field-types/identifiers.ts';
 import { ITEMS, type ItemShape, withNull } from '../field-types/field-type.ts';
-import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
+import { byName, isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import { type Field, ITEM_TAG, type RecordType, linkKeys, type Relation } from './model.ts';
 
 export interface BodyWriting {
@@ -46,19 +46,15 @@ function bodySchema(type: RecordType, fields: readonly Field[], write: BodyWriti
     properties: {
       // Null counts as absent.
       ...(identifier.inRecord ? { [identifier.name]: isRequired ? known : withNull(known) } : {}),
-      ...Object.fromEntries(fields.map((field) => [field.name, write.field(field, type)])),
+      ...byName(fields, (field) => write.field(field, type)),
       // Otherwise `additionalProperties` would accept refused fields.
-      ...(open
-        ? Object.fromEntries([...refused.map(({ name }) => name), ITEM_TAG].map((name) => [name, write.refused]))
-        : {}),
-      ...Object.fromEntries(
-        [...type.relations.values()].map((relation) => {
-          const { name, toMany, required } = relation;
-          const record = write.related(relation);
-          const schema = toMany ? { type: 'array', items: record } : required ? record : write.orNull(record);
-          return [name, { ...schema, ...write.about(relation) }];
-        }),
-      ),
+      ...(open ? byName([...refused, { name: ITEM_TAG }], () => write.refused) : {}),
+      ...byName(type.relations.values(), (relation) => {
+        const { toMany, required } = relation;
+        const record = write.related(relation);
+        const schema = toMany ? { type: 'array', items: record } : required ? record : write.orNull(record);
+        return { ...schema, ...write.about(relation) };
+      }),
     },
     additionalProperties: open,
   };

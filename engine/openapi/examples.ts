@@ -1,5 +1,5 @@
 /** Example records: bodies that an empty database accepts, and the records that they create. */
-import type { JsonObject, JsonValue } from '../json/json.ts';
+import { byName, type JsonObject, type JsonValue } from '../json/json.ts';
 import { memoized } from '../memo.ts';
 import { sampleOf } from '../model/identifier.ts';
 import { type Field, ITEM_TAG, type RecordType, type Relation } from '../model/model.ts';
@@ -33,11 +33,9 @@ export function changeExample(type: RecordType): JsonObject {
   const fields = type.defaultVariant.fields.filter(isWritable);
   const plain = fields.filter(({ unique }) => !unique);
   const changed = (plain.length > 0 ? plain : fields).slice(0, 2);
-  const values = Object.fromEntries(changed.map((field) => [field.name, otherExample(field)]));
+  const values = byName(changed, otherExample);
   const unfit = unfitIn(type, { ...shownValues(type, type.defaultVariant.fields), ...values });
-  return Object.fromEntries(
-    changed.filter((field) => !unfit.has(field)).map((field) => [field.name, otherExample(field)]),
-  );
+  return byName(changed, (field) => (unfit.has(field) ? undefined : otherExample(field)));
 }
 
 export const itemExample = (type: RecordType): JsonObject => ({
@@ -47,40 +45,31 @@ export const itemExample = (type: RecordType): JsonObject => ({
 });
 
 export function recordExample(type: RecordType): JsonObject {
-  const relations = [...type.relations.values()]
-    .filter(({ shown }) => shown)
-    .map((relation): [string, JsonValue] => {
-      const { name, source, target, toMany, fields } = relation;
-      if (nestedExample(relation, 0) === undefined) return [name, toMany ? [] : null];
-      const identifier = identifierOf(target, target === source ? 1 : 0);
-      const record = { ...identifier, ...shownValues(target, fields) };
-      return [name, toMany ? [record] : record];
-    });
+  const relations = byName(type.relations.values(), (relation) => {
+    const { shown, source, target, toMany, fields } = relation;
+    if (!shown) return undefined;
+    if (nestedExample(relation, 0) === undefined) return toMany ? [] : null;
+    const identifier = identifierOf(target, target === source ? 1 : 0);
+    const record = { ...identifier, ...shownValues(target, fields) };
+    return toMany ? [record] : record;
+  });
   const values = shownValues(type, type.defaultVariant.fields);
-  return { ...identifierOf(type), ...values, ...Object.fromEntries(relations) };
+  return { ...identifierOf(type), ...values, ...relations };
 }
 
 const isWritable = ({ readOnly, generated }: Field): boolean => !readOnly && generated === undefined;
 
 /** Fields whose examples together break a check: examples use their defaults. */
-const unfitFields = memoized((type: RecordType) =>
-  unfitIn(type, Object.fromEntries([...type.fields.values()].map((field) => [field.name, ownExample(field)]))),
-);
+const unfitFields = memoized((type: RecordType) => unfitIn(type, byName(type.fields.values(), ownExample)));
 
 const unfitIn = (type: RecordType, values: JsonObject): ReadonlySet<Field> =>
   new Set(unmetBy(type, values).flatMap(({ fields }) => fields.filter(({ required }) => !required)));
 
 const valuesOf = (type: RecordType, fields: readonly Field[]): JsonObject =>
-  Object.fromEntries(
-    fields
-      .filter((field) => isWritable(field) && !unfitFields(type).has(field))
-      .map((field) => [field.name, ownExample(field)]),
-  );
+  byName(fields, (field) => (isWritable(field) && !unfitFields(type).has(field) ? ownExample(field) : undefined));
 
 const shownValues = (type: RecordType, fields: readonly Field[]): JsonObject => ({
-  ...Object.fromEntries(
-    fields.map((field) => [field.name, field.generated === undefined ? (field.default ?? null) : ownExample(field)]),
-  ),
+  ...byName(fields, (field) => (field.generated === undefined ? (field.default ?? null) : ownExample(field))),
   ...valuesOf(type, fields),
 });
 
@@ -92,12 +81,7 @@ const givenIdentifier = (type: RecordType): JsonObject =>
   type.identifier.by === 'client' ? identifierOf(type, FIRST) : {};
 
 const nestedExamples = (relations: readonly Relation[], depth: number): JsonObject =>
-  Object.fromEntries(
-    relations.flatMap((relation) => {
-      const example = nestedExample(relation, depth);
-      return example === undefined ? [] : [[relation.name, example] as const];
-    }),
-  );
+  byName(relations, (relation) => nestedExample(relation, depth));
 
 /** A relation in a body: a new record if allowed, a link if one is required, else undefined. */
 function nestedExample(relation: Relation, depth: number): JsonValue | undefined {

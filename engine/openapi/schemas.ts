@@ -1,5 +1,5 @@
 /** OpenAPI schemas of records in responses and bodies. */
-import { isObject, type JsonObject, withoutUndefined } from '../json/json.ts';
+import { byName, isObject, type JsonObject, withoutUndefined } from '../json/json.ts';
 import { generatedMeanings } from '../descriptor/descriptor.ts';
 import type { ItemShape } from '../field-types/field-type.ts';
 import {
@@ -32,12 +32,12 @@ const inputsOf = (type: RecordType, parts: Components): readonly Field[] => [
 export const recordRef = (type: RecordType, parts: Components): JsonObject =>
   parts.use('schemas', `record ${type.name}`, type.name, () => {
     const relations = [...type.relations.values()].filter(({ shown }) => shown || !parts.isSimple);
-    const shown = relations.map((relation) => [relation.name, shownRelation(relation, parts)] as const);
+    const shown = byName(relations, (relation) => shownRelation(relation, parts));
     const fields = fieldsOf(type, parts);
     return {
       title: type.title.one,
       ...extensionsOf(type),
-      ...recordSchema(type, fields, Object.fromEntries(shown), type.description, parts),
+      ...recordSchema(type, fields, shown, type.description, parts),
     };
   });
 
@@ -51,8 +51,8 @@ function recordSchema(
 ): JsonObject {
   const { identifier } = type;
   const always = identifier.inRecord ? { [identifier.name]: identifierSchema(type) } : {};
-  const values = fields.map((field) => [field.name, fieldValueSchema(field, type)] as const);
-  const properties = { ...always, ...Object.fromEntries(values), ...relations };
+  const values = byName(fields, (field) => fieldValueSchema(field, type));
+  const properties = { ...always, ...values, ...relations };
   const required = Object.keys(isSimple ? properties : always);
   return {
     type: 'object',

@@ -1,7 +1,7 @@
 /** The model for a user interface: the types, relations and operations visible to one client. */
-import { byName, describeField, describeRelation, describeType } from '../describe/describe.ts';
+import { describeField, describeRelation, describeType } from '../describe/describe.ts';
 import { API_ROOT } from '../http/routes.ts';
-import { isObject, type JsonObject } from '../json/json.ts';
+import { byName, isObject, type JsonObject } from '../json/json.ts';
 import type { Turns } from '../memo.ts';
 import {
   type Field,
@@ -70,7 +70,7 @@ function typeEntry(type: RecordType, model: Model, rights: Rights, listed: reado
     ...described,
     label: labelOf(type, type.defaultVariant.fields),
     ...(type.presents.label === undefined ? {} : { labelText: type.presents.label }),
-    labels: Object.fromEntries([...type.variants.values()].map(({ name, fields }) => [name, labelOf(type, fields)])),
+    labels: byName(type.variants.values(), ({ fields }) => labelOf(type, fields)),
     identifier: {
       ...(isObject(described['identifier']) ? described['identifier'] : {}),
       operators: [...type.identifier.type.operators],

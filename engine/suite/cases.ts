@@ -1,7 +1,7 @@
 /** The cases of one record type: its operations, fields, variants, relations and refusals. */
 import { foldedValue } from '../field-types/case-folding.ts';
 import type { OperatorName } from '../field-types/field-type.ts';
-import { isObject, type JsonObject, type JsonValue, pointer } from '../json/json.ts';
+import { byName, isObject, type JsonObject, type JsonValue, pointer } from '../json/json.ts';
 import { requiredKeys } from '../model/bodies.ts';
 import { compareIdentifiers, type Identifier } from '../model/identifier.ts';
 import {
@@ -43,7 +43,6 @@ import {
   meeting,
   type Obtained,
   tagOf,
-  valuesOf,
   variations,
   writable,
 } from './samples.ts';
@@ -94,9 +93,7 @@ function creations(add: AddCase, type: RecordType): void {
   const edges = new Map(writable(type).map((one) => [one, one.type.edges(one)]));
   const rows = Math.min(MOST_EDGES, Math.max(0, ...[...edges.values()].map(({ length }) => length)));
   for (let row = 0; row < rows; row += 1) {
-    const values = valuesOf([...edges.keys()], (field) =>
-      field.unique && row > 0 ? undefined : edges.get(field)?.[row],
-    );
+    const values = byName(edges.keys(), (field) => (field.unique && row > 0 ? undefined : edges.get(field)?.[row]));
     creation(`values at the limits of its fields (${row + 1})`, { values });
   }
   if (type.open) creation('keys of its own', { values: { aKeyOfItsOwn: { b: [1, null], a: 'é' }, '9': null } });
@@ -190,7 +187,7 @@ function badItems(field: Field): readonly JsonValue[] {
 
 /** Values of read-only fields that differ from a new record's. */
 const otherFixedValues = (type: RecordType): JsonObject =>
-  valuesOf(
+  byName(
     type.defaultVariant.fields.filter((field) => field.readOnly && !field.generated),
     (field) => differing(field, field.default ?? null),
   );
@@ -216,13 +213,13 @@ function updates(add: AddCase, type: RecordType): void {
   for (const method of ['PATCH', 'PUT'])
     add(`${method} ${one} with other values`, isMade && fields.length > 0, async (context) => {
       const { id, record } = await context.obtain(type, { full: true });
-      const fixedNow = valuesOf([...type.fields.values()], (field) =>
+      const fixedNow = byName(type.fields.values(), (field) =>
         fields.includes(field) ? undefined : record[field.name],
       );
-      const other = valuesOf(fields, (field) => differing(field, record[field.name] ?? null));
+      const other = byName(fields, (field) => differing(field, record[field.name] ?? null));
       const after = meeting(type, { ...record, ...other }, fixedNow);
       if (!after) throw new Skip();
-      const changes = valuesOf(fields, (field) => after[field.name] ?? null);
+      const changes = byName(fields, (field) => after[field.name] ?? null);
       await context.expect(put(method, id, changes), shows(type, 200, changed(type, record, changes)));
     });
   for (const { name } of writable(type).filter((field) => field.type.keepsText && badValues(field).length === 0))
@@ -234,7 +231,7 @@ function updates(add: AddCase, type: RecordType): void {
       await context.expect(put('PATCH', id, part), shows(type, 200, changed(type, record, merged)));
       await context.expect(put('PUT', id, part), shows(type, 200, changed(type, record, part)));
     });
-  const bad = valuesOf(writable(type).slice(0, MAX_ERRORS), (field) => badValues(field)[0]);
+  const bad = byName(writable(type).slice(0, MAX_ERRORS), (field) => badValues(field)[0]);
   add(`PATCH ${item(type, missing(type))} with a bad value of each field`, pathsOf(bad).length > 0, (context) =>
     context.expect(put('PATCH', missing(type), bad), badBody(...pathsOf(bad))),
   );
@@ -334,8 +331,8 @@ function variantCases(add: AddCase, type: RecordType, variant: Variant): void {
   const { operations } = type;
   add(`GET ${item(type, NEW_ID, query)}`, operations.has('get') && isObtainable(type), async (context) => {
     const { id, record } = await context.obtain(type, { full: true });
-    const others = valuesOf(variant.fields, ({ name }) => (Object.hasOwn(record, name) ? undefined : ANY));
-    const body = { ...record, ...others, ...valuesOf(hidden, () => ABSENT) };
+    const others = byName(variant.fields, ({ name }) => (Object.hasOwn(record, name) ? undefined : ANY));
+    const body = { ...record, ...others, ...byName(hidden, () => ABSENT) };
     await context.expect({ method: 'GET', path: item(type, id, query) }, shows(type, 200, body));
   });
   const isMade = operations.has('create');
@@ -343,7 +340,7 @@ function variantCases(add: AddCase, type: RecordType, variant: Variant): void {
   const method = isMade ? 'POST' : 'PATCH';
   const isRefused = hidden.length > 0 && (isMade || operations.has('update'));
   add(`${method} ${path} with fields of other variants`, isRefused, async (context) => {
-    const values = valuesOf(hidden, (one) => one.type.good(one, 1));
+    const values = byName(hidden, (one) => one.type.good(one, 1));
     const body = isMade ? await context.body(type, { values }) : values;
     await context.expect({ method, path, body, ...guard(type) }, badBody(...hidden.map(({ name }) => [name])));
   });

@@ -1,7 +1,7 @@
 /** Bodies from samples of the field types, the records that a case needs, and the expected responses. */
 import { foldedValue } from '../field-types/case-folding.ts';
 import { type ItemShape, listed, numeric, type Shape } from '../field-types/field-type.ts';
-import { isObject, type JsonObject, type JsonValue } from '../json/json.ts';
+import { byName, isObject, type JsonObject, type JsonValue } from '../json/json.ts';
 import { type Identifier, sampleOf } from '../model/identifier.ts';
 import { type Field, identifierIn, type RecordType, type Relation } from '../model/model.ts';
 import { unmetBy } from '../query/operators.ts';
@@ -24,14 +24,6 @@ const neededBy = ({ relations }: RecordType, via?: Relation): readonly Relation[
 /** `via`: the relation that the record is nested in. */
 export const writable = (type: RecordType, via?: Relation): readonly Field[] =>
   (via?.fields ?? type.defaultVariant.fields).filter((field) => !field.readOnly && field.generated === undefined);
-
-export const valuesOf = (fields: readonly Field[], valueOf: (field: Field) => JsonValue | undefined): JsonObject =>
-  Object.fromEntries(
-    fields.flatMap((field) => {
-      const value = valueOf(field);
-      return value === undefined ? [] : [[field.name, value]];
-    }),
-  );
 
 /** Whether the value must differ from all other records' values. */
 const isAlone = ({ indexes }: RecordType, field: Field): boolean =>
@@ -136,7 +128,7 @@ export class Context {
     const links: Record<string, JsonValue> = {};
     for (const relation of neededBy(type, via))
       if (!Object.hasOwn(values, relation.name)) links[relation.name] = await this.related(relation);
-    const own = valuesOf(fields.filter(isNeeded), (field) => field.type.good(field, this.seed()));
+    const own = byName(fields.filter(isNeeded), (field) => field.type.good(field, this.seed()));
     const key = type.identifier.by === 'client' ? idOf(type, sampleOf(type.identifier, this.seed())) : {};
     return meeting(type, { ...key, ...own, ...links, ...values }, values) ?? Promise.reject(new Skip());
   }
@@ -203,7 +195,7 @@ function created(
   const plain = type.defaultVariant.fields.filter((field) => field.generated === undefined && !field.isNowByDefault);
   const record: Record<string, JsonValue> = {
     ...idOf(type, id),
-    ...valuesOf(plain, ({ default: value }) => value ?? null),
+    ...byName(plain, ({ default: value }) => value ?? null),
   };
   for (const [name, value] of Object.entries(given)) {
     const relation = type.relations.get(name);

@@ -2,7 +2,7 @@
 import type { ErrorObject } from 'ajv';
 import { type ItemShape, withoutNull } from '../field-types/field-type.ts';
 import { MAX_GIVEN_IDENTIFIER } from '../field-types/identifiers.ts';
-import { escapeStep, type JsonObject, unescapedSteps } from '../json/json.ts';
+import { byName, escapeStep, type JsonObject, unescapedSteps } from '../json/json.ts';
 import { type BodyWriting, changeSchema, creationSchema, relatedSchema, valueSchema } from '../model/bodies.ts';
 import { expectedOf, type IdentifierField, sampleOf } from '../model/identifier.ts';
 import { ITEM_TAG, type RecordType, type Relation, type Variant } from '../model/model.ts';
@@ -71,7 +71,7 @@ const WRITING: BodyWriting = {
     const named = { required: [identifier.name], [LINK_ONLY]: name };
     const byValues = keys.map((fields) => ({
       required: fields.map((field) => field.name),
-      properties: Object.fromEntries(fields.map((field) => [field.name, { not: { type: 'null' } }])),
+      properties: byName(fields, () => ({ not: { type: 'null' } })),
     }));
     return keys.length === 0 ? named : { if: { anyOf: byValues }, else: named };
   },

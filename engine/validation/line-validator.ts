@@ -1,7 +1,7 @@
 /** Validates lines of an export: records as for create, plus read-only fields. */
 import { createAjv } from '../field-types/ajv-keywords.ts';
 import { withNull } from '../field-types/field-type.ts';
-import { escapeStep, type JsonObject, onePerLocation } from '../json/json.ts';
+import { byName, escapeStep, type JsonObject, onePerLocation } from '../json/json.ts';
 import { memoized } from '../memo.ts';
 import type { JoinTable, Model, RecordType } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
@@ -121,7 +121,7 @@ function recordLine(type: RecordType): JsonObject {
       type: NAME,
       identifier: identifierSchema(type),
       fields: closed(
-        Object.fromEntries(fields.map((field) => [field.name, fieldSchema(field)])),
+        byName(fields, fieldSchema),
         needed.map(({ name }) => name),
       ),
       references: closed(
