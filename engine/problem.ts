@@ -139,12 +139,9 @@ export function throwTogether(checks: readonly (() => void)[]): void {
   const [first] = problems;
   if (!first) return;
   const alike = problems.filter(({ code }) => code === first.code);
-  throw alike.length === 1
-    ? first
-    : faultyRequest(
-        first.code,
-        alike.flatMap(({ errors }) => errors),
-      );
+  if (alike.length === 1) throw first;
+  const errors = alike.flatMap((problem) => problem.errors);
+  throw faultyRequest(first.code, errors);
 }
 
 export const tooSlow = (patience: number, cause?: unknown): Problem =>

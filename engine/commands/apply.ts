@@ -25,16 +25,14 @@ import { createPlan } from '../storage/migrate/plan.ts';
 import { type Plan, stepId } from '../storage/migrate/steps.ts';
 import { databaseAt, type Location } from '../storage/open.ts';
 import { print, printError } from '../process.ts';
-import { BOOLEAN, command, readModel, withDatabase } from './command.ts';
-
-const ALLOW = { type: 'string', multiple: true } as const;
+import { BOOLEAN, command, readModel, STRINGS, withDatabase } from './command.ts';
 
 const PLAN =
   'records plan [--allow STEP]... [--back] [--sql] [--json]: exit code 0 nothing to do, 2 changes that a start makes, 1 changes that it refuses; --allow and --back show what "records apply" would do with them';
 
 export const plan = command(
   PLAN,
-  { allow: ALLOW, back: BOOLEAN, sql: BOOLEAN, json: BOOLEAN },
+  { allow: STRINGS, back: BOOLEAN, sql: BOOLEAN, json: BOOLEAN },
   [],
   async ({ allow = [], back = false, sql = false, json }, _, { schemaDirectory, databaseUrl }) => {
     const looked = await look(readModel(schemaDirectory), databaseAt(databaseUrl), new Set(allow), back);
@@ -97,7 +95,7 @@ const APPLY =
 
 export const apply = command(
   APPLY,
-  { allow: ALLOW, back: BOOLEAN, json: BOOLEAN },
+  { allow: STRINGS, back: BOOLEAN, json: BOOLEAN },
   [],
   async ({ allow = [], back = false, json = false }, _, settings) =>
     withDatabase(settings, async (model, driver) => {

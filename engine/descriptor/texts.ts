@@ -19,43 +19,40 @@ const INHERITED: ReadonlySet<string> = new Set(Object.getOwnPropertyNames(Object
 /** A database would refuse such a table, or the table would shadow an internal one. */
 const RESERVED_TABLE = /^(_records_|sqlite_|pg_|pragma_|(json_each|json_tree|dbstat)$)/i;
 
-const badName = (message: string): TextFault => ({ code: 'bad-name', message });
+const fault = (code: DiagnosticCode, message: string): TextFault => ({ code, message });
 
 /** Why a name is not valid; undefined if it is. */
 export function nameFault(text: string): TextFault | undefined {
   const quoted = JSON.stringify(text);
-  if (RESERVED.test(text) || RESERVED_ANY_CASE.test(text)) {
-    return { code: 'reserved-name', message: `${quoted} is reserved; choose another name` };
-  }
+  if (RESERVED.test(text) || RESERVED_ANY_CASE.test(text))
+    return fault('reserved-name', `${quoted} is reserved; choose another name`);
   if (INHERITED.has(text))
-    return {
-      code: 'reserved-name',
-      message: `${quoted} is a property of every JavaScript object; choose another name`,
-    };
+    return fault('reserved-name', `${quoted} is a property of every JavaScript object; choose another name`);
   const composed = text.normalize('NFC');
-  if (text !== composed) return badName(`${quoted} must be written in Unicode form NFC: ${JSON.stringify(composed)}`);
+  if (text !== composed)
+    return fault('bad-name', `${quoted} must be written in Unicode form NFC: ${JSON.stringify(composed)}`);
   if (!NAME.test(text))
-    return badName(`${quoted} is not a valid name; expected a letter or "_", then letters, digits and "_"`);
+    return fault('bad-name', `${quoted} is not a valid name; expected a letter or "_", then letters, digits and "_"`);
   const bytes = Buffer.byteLength(text);
   return bytes <= MAX_NAME_BYTES
     ? undefined
-    : badName(`${quoted} has ${bytes} bytes; a name can have at most ${MAX_NAME_BYTES}`);
+    : fault('bad-name', `${quoted} has ${bytes} bytes; a name can have at most ${MAX_NAME_BYTES}`);
 }
 
 export function tableFault(text: string): TextFault | undefined {
   if (!RESERVED_TABLE.test(text)) return nameFault(text);
-  return {
-    code: 'reserved-name',
-    message: `${JSON.stringify(text)} is a name, or starts with a prefix, that is reserved for the engine or a database; choose another name`,
-  };
+  return fault(
+    'reserved-name',
+    `${JSON.stringify(text)} is a name, or starts with a prefix, that is reserved for the engine or a database; choose another name`,
+  );
 }
 
 export function pathFault(text: string): TextFault | undefined {
   if (PATH.test(text)) return undefined;
-  return {
-    code: 'bad-path',
-    message: `${JSON.stringify(text)} is not a valid path; expected a lowercase letter or digit, then letters, digits, "-" and "_"`,
-  };
+  return fault(
+    'bad-path',
+    `${JSON.stringify(text)} is not a valid path; expected a lowercase letter or digit, then letters, digits, "-" and "_"`,
+  );
 }
 
 /** The field of `position desc`; undefined if malformed. */
@@ -63,17 +60,12 @@ export const orderField = (item: string): string | undefined => /^([^ ]+)(?: (?:
 
 function orderFault(text: string): TextFault | undefined {
   if (NAME.test(orderField(text) ?? '')) return undefined;
-  return {
-    code: 'bad-order',
-    message: `${JSON.stringify(text)} must be a field, optionally followed by "asc" or "desc"`,
-  };
+  return fault('bad-order', `${JSON.stringify(text)} must be a field, optionally followed by "asc" or "desc"`);
 }
 
 function regexFault(text: string): TextFault | undefined {
   const reason = patternFault(text);
-  return reason === undefined
-    ? undefined
-    : { code: 'bad-pattern', message: `this pattern is not supported: ${reason}` };
+  return reason === undefined ? undefined : fault('bad-pattern', `this pattern is not supported: ${reason}`);
 }
 
 export const textFaults: Readonly<Record<string, (text: string) => TextFault | undefined>> = {

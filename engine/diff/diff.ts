@@ -192,13 +192,9 @@ function compareType({ before, after }: Pair<RecordType>, now: NamesNow, report:
   report.flag(was.inRecord, is.inRecord, 'identifier-shown', 'identifier-hidden', is.name);
   report.compare('identifier-type-changed', is.name, was.type.name, is.type.name);
   report.flag(was.by === 'service', is.by === 'service', 'identifier-by-service', 'identifier-by-client', is.name);
+  const how = widens(is.type, was, is) ? 'identifier-widened' : 'identifier-narrowed';
   if (was.type === is.type && !isDeepStrictEqual(was.constraints, is.constraints))
-    report.add(
-      widens(is.type, was, is) ? 'identifier-widened' : 'identifier-narrowed',
-      is.name,
-      undefined,
-      is.type.expected(is),
-    );
+    report.add(how, is.name, undefined, is.type.expected(is));
   report.compare('order-changed', undefined, orderOf(before, now), orderOf(after));
   if (before.operations.has('list')) {
     const isLess = COUNT_MODES.indexOf(after.count) > COUNT_MODES.indexOf(before.count);

@@ -174,7 +174,7 @@ export const UNEMBEDDED = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 } as const;
 
-const COMMON = { 'Cache-Control': 'no-cache', 'X-Content-Type-Options': 'nosniff', ...UNEMBEDDED };
+export const COMMON_HEADERS = { 'Cache-Control': 'no-cache', 'X-Content-Type-Options': 'nosniff', ...UNEMBEDDED };
 
 /** Returns the common headers. With `guarded`, responses depend on the token. */
 export function createHead(cors: Cors, guarded: boolean) {
@@ -184,7 +184,7 @@ export function createHead(cors: Cors, guarded: boolean) {
     // Middleware in front may have set Vary.
     const before = response.getHeader('Vary');
     return {
-      ...COMMON,
+      ...COMMON_HEADERS,
       Vary: before === undefined ? vary : `${String(before)}, ${vary}`,
       'X-Request-Id': idOf(request, response),
       ...cors.headersOf(request),

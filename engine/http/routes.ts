@@ -210,10 +210,7 @@ export const meOffer = (about: () => string): Offer => ({
 function routeTo(offer: Offer): Route {
   const allow = 'GET, HEAD, OPTIONS';
   return {
-    offers: new Map([
-      ['GET', offer],
-      ['HEAD', offer],
-    ]),
+    offers: new Map(['GET', 'HEAD'].map((method) => [method, offer])),
     refused: new Map(),
     allow,
     options: { status: 204, headers: { Allow: allow }, body: undefined },

@@ -71,14 +71,11 @@ export const sortedJson = (value: unknown): string =>
     isObject(part) ? Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1))) : part,
   );
 
-export const kindOf = (value: unknown): string =>
-  Array.isArray(value)
-    ? 'an array'
-    : value === null
-      ? 'null'
-      : typeof value === 'object'
-        ? 'an object'
-        : `a ${typeof value}`;
+export function kindOf(value: unknown): string {
+  if (Array.isArray(value)) return 'an array';
+  if (value === null) return 'null';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
 
 const NUMBER_PARTS = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 

@@ -3,7 +3,7 @@ import { type IncomingMessage, type RequestListener, type Server, type ServerRes
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type Budget, disconnect, type Share } from '../edge/budget.ts';
-import { render, UNEMBEDDED } from '../http/answer.ts';
+import { COMMON_HEADERS, render } from '../http/answer.ts';
 import type { HostSteps } from '../http/handler.ts';
 import { destroyLater, isChunked } from '../http/request.ts';
 import { Problem, type ProblemCode } from '../problem.ts';
@@ -230,14 +230,8 @@ function answerClientError(error: ClientError, socket: Duplex): void {
   const { status, headers, body } = render(
     new Problem(...(REFUSALS[error.code ?? ''] ?? ['bad-request', 'This is not a valid HTTP request'])),
   );
-  const lines = {
-    ...headers,
-    'Content-Length': Buffer.byteLength(body),
-    'Cache-Control': 'no-cache',
-    'X-Content-Type-Options': 'nosniff',
-    ...UNEMBEDDED,
-    Connection: 'close',
-  };
+  const own = { ...headers, 'Content-Length': Buffer.byteLength(body) };
+  const lines = { ...own, ...COMMON_HEADERS, Connection: 'close' };
   const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
   // Draining many small chunks costs the server more than the client.
   if (error.code === TOO_MANY_CHUNKS) socket.once('finish', () => socket.destroy());

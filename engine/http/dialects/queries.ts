@@ -6,6 +6,7 @@ import type { RecordType } from '../../model/model.ts';
 import { didYouMean } from '../../names.ts';
 import { type Fault, Problem } from '../../problem.ts';
 import type { PathNames } from '../../query/list-query.ts';
+import { DIRECTIONS } from '../../query/paging.ts';
 import {
   type Report,
   reportOn,
@@ -53,7 +54,6 @@ const parserOf =
     return { all: read(values, translation), faults, written };
   };
 
-const DIRECTIONS = ['asc', 'desc'];
 const written: WriteCondition = (...given) => `${inUrl(...given)} (as /api takes it)`;
 const FOR_API = '; parameters like this are for /api';
 
@@ -77,10 +77,10 @@ class Translation {
 
   /** Refuses and omits directions other than asc and desc. */
   ordered(key: string, field: string, direction: string, given = key): readonly Parameter[] {
-    const isDirection = DIRECTIONS.includes(direction.toLowerCase());
+    const isDirection = DIRECTIONS.has(direction.toLowerCase());
     if (!isDirection)
       this.refuse(given, 'invalid-value', `${quote(direction)} is not asc or desc`, () =>
-        didYouMean(direction, DIRECTIONS),
+        didYouMean(direction, DIRECTIONS.keys()),
       );
     return (isDirection ? [field, direction] : [field]).map((value) => ({ key, steps: ['orderBy'], value }));
   }
