@@ -5,12 +5,12 @@ import type { Engine, EngineSettings } from '../engine.ts';
 import { isPreflight, readAnswer, redirection } from '../http/answer.ts';
 import type { HostSteps } from '../http/handler.ts';
 import { createCache, inTurns, memoized } from '../memo.ts';
-import { didYouMean } from '../names.ts';
 import { entityTag } from '../operations/operation.ts';
 import { documentTurns, jsonText, type Profile, PROFILES, yamlText } from '../openapi/document.ts';
-import { type Fault, faultyRequest } from '../problem.ts';
+import { faultyRequest } from '../problem.ts';
 import { VERSION } from '../process.ts';
-import { quote } from '../query/parameters.ts';
+import { parseParameters, quote, reportOn } from '../query/parameters.ts';
+import { sortParameters } from '../query/resolve.ts';
 import { docsPage, guidePage, llmsText } from './docs.ts';
 import { cacheOf, createFileServer, serveStudio, sourceOf, studioBuild } from './files.ts';
 import { modelDocument } from './model-document.ts';
@@ -141,16 +141,12 @@ const sharing = ({ cors, sendPage }: HostSteps): readonly [RequestHandler, Reque
 const PROFILE = 'profile';
 
 function profileIn(url: string): Profile {
-  const parameters = new URLSearchParams(url.split('?', 2)[1]);
-  const fault = (parameter: string, code: string, message: string): Fault => ({ parameter, code, message });
-  const faults = [...new Set(parameters.keys())]
-    .filter((name) => name !== PROFILE)
-    .map((name) => fault(name, 'unknown-parameter', `Unknown parameter ${quote(name)}${didYouMean(name, [PROFILE])}`));
-  const [text = 'full', ...others] = parameters.getAll(PROFILE);
-  if (others.length > 0) faults.push(fault(PROFILE, 'repeated', `"${PROFILE}" is given twice`));
+  const taken = { plain: [PROFILE], conditions: 'can only be used with lists' };
+  const { plain, faults } = sortParameters(parseParameters(url.split('?', 2)[1] ?? ''), taken);
+  const text = plain.get(PROFILE) ?? 'full';
   const profile = PROFILES.find((one) => one === text);
   const unknown = `${quote(text)} is not a profile of the document; there are ${PROFILES.join(' and ')}`;
-  if (profile === undefined) faults.push(fault(PROFILE, 'unknown-profile', unknown));
+  if (profile === undefined) reportOn(faults, PROFILE)('unknown-profile', unknown);
   if (profile === undefined || faults.length > 0) throw faultyRequest('invalid-query', faults);
   return profile;
 }

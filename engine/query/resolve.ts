@@ -109,7 +109,8 @@ const KINDS = {
   upsert: { plain: [...VIEW_PARAMETERS, DRY_RUN, ON], conditions: NO_CHANGES, resolve: readUpsert },
 } as const satisfies Record<string, QueryKind>;
 
-function sortParameters(
+/** `accepted.conditions`: true, or why there can be none. */
+export function sortParameters(
   { all, faults: unreadable, shared = '', written = inUrl }: Parameters,
   accepted: Omit<QueryKind, 'resolve'>,
   type?: RecordType,
