@@ -134,8 +134,6 @@ export interface Descriptor {
   readonly seed?: readonly JsonObject[];
 }
 
-export { MAX_GIVEN_IDENTIFIER } from '../field-types/identifiers.ts';
-
 /** The default for the time of the request. */
 export const NOW = 'now';
 

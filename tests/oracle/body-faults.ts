@@ -1,6 +1,6 @@
 /** Faults of a body by itself, as places in document order. */
 import { isObject, type JsonObject, type JsonValue, pointer } from '../../engine/json/json.ts';
-import { MAX_GIVEN_IDENTIFIER } from '../../engine/descriptor/descriptor.ts';
+import { MAX_GIVEN_IDENTIFIER } from '../../engine/field-types/identifiers.ts';
 import type { Field, RecordType, Relation } from '../../engine/model/model.ts';
 import { checkFaults } from './checks.ts';
 import { entriesOf, referenceName } from './template.ts';

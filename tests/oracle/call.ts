@@ -1,6 +1,6 @@
 /** A request in the words of the oracle, and as it is sent. */
 import type { JsonObject, JsonValue } from '../../engine/json/json.ts';
-import { MAX_GIVEN_IDENTIFIER } from '../../engine/descriptor/descriptor.ts';
+import { MAX_GIVEN_IDENTIFIER } from '../../engine/field-types/identifiers.ts';
 import type { RecordType } from '../../engine/model/model.ts';
 import type { Request } from './case.ts';
 import type { ConditionRequest, ListRequest, OrderRequest, ViewRequest } from './reads.ts';

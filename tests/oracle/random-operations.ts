@@ -1,7 +1,7 @@
 /** Random requests against whatever schema there is: bodies are drawn from a stream of numbers, so that they shrink. */
 import { pick } from '../../engine/field-types/field-type.ts';
 import { isObject, type JsonObject, type JsonValue, pointer } from '../../engine/json/json.ts';
-import { MAX_GIVEN_IDENTIFIER } from '../../engine/descriptor/descriptor.ts';
+import { MAX_GIVEN_IDENTIFIER } from '../../engine/field-types/identifiers.ts';
 import type { Field, RecordType, Relation } from '../../engine/model/model.ts';
 import { linkTo } from './call.ts';
 import { raw } from './template.ts';
