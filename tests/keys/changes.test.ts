@@ -64,6 +64,13 @@ test.each([
   expect(JSON.parse(out)).toMatchObject({ steps: [] });
 });
 
+test('a table of other identifiers has the indexes that no descriptor names any more', async () => {
+  const [before, after] = [schema(INTEGER, ', unique: true }, size: { type: integer, index: true'), schema(UUID)];
+  const project = await newProject(before);
+  await project.starts(before, after, after);
+  expect(await project.run('plan')).toMatchObject({ code: 0 });
+});
+
 test.each([UUID, CODE])('columns that need every row are filled, though keys are %s', async (identifier) => {
   const project = await newProject(schema(identifier));
   const ids = Array.from({ length: 30 }, (_, at) =>

@@ -53,8 +53,7 @@ import {
 } from './steps.ts';
 import { type Edit, plainTasks, tableTasks, type Task } from './task.ts';
 
-export function addedTypeStep(type: RecordType, dialect: Dialect): MigrationStep {
-  const indexes = indexesOf(type, dialect);
+export function addedTypeStep(type: RecordType, dialect: Dialect, indexes = indexesOf(type, dialect)): MigrationStep {
   const tasks = tableTasks(
     defineTable(type, dialect),
     indexes.map((index) => createIndex(index, dialect)),
@@ -133,7 +132,7 @@ function identifierSteps(change: TypeChange): readonly MigrationStep[] {
     const tasks = [
       droppedTable(before.table, dialect),
       ...plainTasks('define', [METADATA.dropSeeds(before.name)], before.table),
-      ...addedTypeStep(table, dialect).tasks,
+      ...addedTypeStep(table, dialect, change.tableIndexes).tasks,
     ];
     return [step('replace-identifier', { was: was.type, now: now.type, tasks, rows: rowsWhere(change, '1 = 1') })];
   }
