@@ -49,9 +49,10 @@ export const plan = command(
 /** `waiting`: the steps that going back would make. */
 async function look(model: Model, database: Location, allowed: ReadonlySet<string>, back: boolean) {
   const forward = { history: undefined, waiting: [] };
-  if (database.newDialect) {
-    const made = createPlan(model, { applied: NO_MODEL, own: undefined }, database.newDialect);
-    const steps = assessNew(made, database.newDialect);
+  if (database.empty) {
+    const { dialect, reader } = database.empty;
+    const made = createPlan(model, { applied: NO_MODEL, own: undefined }, dialect);
+    const steps = await assessNew(made, dialect, reader());
     return { ...forward, steps, drift: [], others: [], unused: [], isThere: false };
   }
   const driver = await database.open();

@@ -1,5 +1,5 @@
 /** Opens the database at a URL, and its replicas; migrates it to the Model, and returns its Store. */
-import { existsSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Caller, CallerGone, NO_CLIENT } from '../edge/caller.ts';
 import type { Log } from '../log.ts';
@@ -14,6 +14,7 @@ import { prepare, type PreparedTables } from './migrate/apply.ts';
 import { currentNumber } from './migrate/applied.ts';
 import { createReads, type Reads } from './read/reads.ts';
 import { refuseUnusableFile } from './sqlite/backup.ts';
+import { connect } from './sqlite/connection.ts';
 import { sqliteDialect } from './sqlite/dialect.ts';
 import { openSqlite } from './sqlite/driver.ts';
 import { createFeed, type Feed } from './log/feed.ts';
@@ -41,7 +42,7 @@ export async function openStorage(
   const database = databaseAt(url);
   if (readUrl !== '' && !database.replicas)
     throw new StartError('READ_URL names replicas of a PostgreSQL database; an SQLite file has none');
-  if (migrate === false && database.newDialect)
+  if (migrate === false && database.empty)
     throw new StartError(
       'There is no database yet, and this start must not create its tables (--no-migrate, or MIGRATE=off): "records apply" does. Nothing was changed.',
     );
@@ -105,8 +106,8 @@ export interface Location {
   open(options?: DriverOptions): Awaitable<Driver>;
   /** Missing for SQLite, whose file has none. */
   readonly replicas?: (options: DriverOptions, primary: Reader) => Promise<readonly Replica[]>;
-  /** Dialect of a database not yet created. */
-  readonly newDialect: Dialect | undefined;
+  /** For a database not yet created. */
+  readonly empty: { readonly dialect: Dialect; reader(): Reader } | undefined;
 }
 
 export function databaseAt(url: string): Location {
@@ -117,7 +118,7 @@ export function databaseAt(url: string): Location {
         refuseUnusableFile(location);
         return openSqlite(location, options);
       },
-      newDialect: existsSync(location) && statSync(location).size > 0 ? undefined : sqliteDialect,
+      empty: isNew(location) ? { dialect: sqliteDialect, reader: () => connect(':memory:', false) } : undefined,
     };
   if (scheme !== 'postgres' && scheme !== 'postgresql')
     throw new StartError(
@@ -126,8 +127,13 @@ export function databaseAt(url: string): Location {
   return {
     open: async (options) => (await import('./postgres/driver.ts')).openPostgres(`postgres:${location}`, options),
     replicas: async (...asked) => (await import('./postgres/driver.ts')).openReplicas(`postgres:${location}`, ...asked),
-    newDialect: undefined,
+    empty: undefined,
   };
+}
+
+function isNew(file: string): boolean {
+  const found = statSync(file, { throwIfNoEntry: false });
+  return found === undefined || (found.isFile() && found.size === 0);
 }
 
 /** Reads go to a replica that has the client's last position, else to the primary. `mapped`: see Database.watch. */

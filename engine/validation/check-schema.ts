@@ -16,6 +16,7 @@ import {
   closingLinks,
   identifierIn,
   joinIndexName,
+  linkKeyIn,
   type Model,
   newItems,
   referredFirst,
@@ -129,7 +130,8 @@ function nodesIn(file: DescriptorFile, root: RecordType, records: readonly BodyR
       const value = body[name] ?? null;
       if (value === null) node.links.set(relation, null);
       for (const [index, item] of [value].flat().entries()) {
-        if (!isObject(item)) continue;
+        // Unique values name a record that is there.
+        if (!isObject(item) || linkKeyIn(relation, item)) continue;
         const at = `${pointer}/${escapeStep(name)}`;
         // Only the database knows whether a stored record has an owned child.
         const isMade = identifierIn(item, target) === undefined && (toMany || !owned || isNew);

@@ -106,7 +106,11 @@ ${more}relations:
     ['{ id: 7, up: { id: 1, up: { id: 7 } } }', 'would be below itself', b('')],
     ['{ id: 7, other: { id: 2, a: P } }', 'is only linked here', b('')],
     ['{ id: 7, up: { id: 2, code: STRASSE } }', 'value of "code"', b('')],
-    ['{ id: 7 }, { id: 8 }', 'value of "t"', mark('integer', '  t: { type: timestamp, unique: true, default: now }\n')],
+    [
+      '{ id: 7 }, { id: 8 }',
+      'seed record 7 in the same body has this value of "t"',
+      mark('integer', '  t: { type: timestamp, unique: true, default: now }\n'),
+    ],
     ...(databaseKind === 'sqlite' ? [] : [['{ id: 7, b: LONG }', 'too long', b(', index: true')]]),
   ])('seed %s: %s', async (seed = '', says = '', after = MARK) => {
     const project = await marked();
@@ -193,6 +197,31 @@ ${more}relations:
     const { body } = await project.serving((url) => ask(url, 'GET /api/marks/7?fields=code,other.a'));
     expect(body).toEqual({ id: 7, code: 'x', other: { id: 8, a: 'East' } });
   });
+});
+
+test('a seed names a record that is there by its unique values', async () => {
+  const place =
+    'type: Place\nfields: { code: { type: string, unique: true, caseless: true } }\nseed: [{ id: 4, code: a }]\n';
+  const house = 'type: House\nrelations: { place: { kind: belongsTo, type: Place } }\n';
+  const seeded = { 'place.yaml': place, 'house.yaml': `${house}seed: [{ id: 1, place: { code: A } }]\n` };
+  for (const files of [seeded, { 'place.yaml': place, 'house.yaml': house }]) {
+    const project = await newProject(files);
+    if (files !== seeded) await project.starts(files, seeded);
+    expect(await project.run('apply')).toMatchObject({ code: 0, err: expect.not.stringContaining('error') });
+    const { body } = await project.serving((url) => ask(url, 'GET /api/houses'));
+    expect(body).toEqual([{ id: 1, place: { id: 4, code: 'a' } }]);
+  }
+});
+
+test('a seed that links what a new database cannot have: the plan knows it', async () => {
+  const project = await newProject({
+    'place.yaml': 'type: Place\n',
+    'house.yaml':
+      'type: House\nrelations: { place: { kind: belongsTo, type: Place } }\nseed: [{ id: 1, place: { id: 9 } }]\n',
+  });
+  const says = 'links this record of Place, which is not there (9 for seed 1 of House)';
+  expect(await project.run('plan')).toMatchObject({ code: 1, out: expect.stringContaining(says) });
+  expect(await project.run('apply')).toMatchObject({ code: 1, err: expect.stringContaining(says) });
 });
 
 describe('the start', () => {

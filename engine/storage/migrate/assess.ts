@@ -84,8 +84,6 @@ export async function assessIn(
   driver: Driver,
   allowed: ReadonlySet<string>,
 ): Promise<readonly Assessed[]> {
-  const blockedBy = (one: Assessed, obstacles: readonly string[]): Assessed =>
-    obstacles.length === 0 ? one : { ...one, state: 'blocked', obstacles };
   const around = surroundingsOf(plan, plan.catalogue, driver.dialect);
   const found = (await assess(plan, driver, driver.dialect, allowed)).map((one) =>
     one.state === 'kept'
@@ -106,14 +104,15 @@ export async function assessIn(
   return found.map((one) => (one.step.tasks.includes(failure.task) ? blockedBy(one, [failure.reason]) : one));
 }
 
-/** The plan for a database that does not exist. */
-export function assessNew(plan: Plan, dialect: Dialect): readonly Assessed[] {
+/** The plan for a database that does not exist. `reader`: of an empty one. */
+export async function assessNew(plan: Plan, dialect: Dialect, reader: Reader): Promise<readonly Assessed[]> {
   const around = surroundingsOf(plan, new Map(), dialect);
-  return plan.steps.map((step): Assessed => {
-    const obstacles = obstaclesTo(step, around);
-    return { step, state: obstacles.length > 0 ? 'blocked' : 'ready', hasRows: false, affected: [], obstacles };
-  });
+  const found = await assess(plan, reader, dialect, new Set());
+  return found.map((one) => blockedBy(one, obstaclesTo(one.step, around)));
 }
+
+const blockedBy = (one: Assessed, obstacles: readonly string[]): Assessed =>
+  obstacles.length === 0 ? one : { ...one, state: 'blocked', obstacles };
 
 function stateOf(
   step: MigrationStep,

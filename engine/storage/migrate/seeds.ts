@@ -4,6 +4,7 @@ import { isObject, type JsonObject } from '../../json/json.ts';
 import { type Identifier, identifierOf, identifierSql } from '../../model/identifier.ts';
 import {
   identifierIn,
+  linkKeyIn,
   type Model,
   newItems,
   type RecordType,
@@ -95,7 +96,7 @@ function mentionOf(type: RecordType, item: JsonObject, seed?: Identifier): Menti
 function* mentionsIn({ type, item, seed }: Mention): Generator<Mention> {
   for (const relation of type.relations.values())
     for (const related of [item[relation.name]].flat()) {
-      if (!isObject(related)) continue;
+      if (!isObject(related) || linkKeyIn(relation, related)) continue;
       const mention = mentionOf(relation.target, related, seed);
       yield mention;
       yield* mentionsIn(mention);
@@ -199,11 +200,13 @@ export async function insertSeeds(model: Model, writer: Writer, driver: Driver, 
 
 function reasonsOf(error: unknown, { name }: RecordType, identifiers: readonly Identifier[]): string {
   const errors = error instanceof Problem ? error.errors : [];
+  const named = (message: string): string =>
+    message.replaceAll(/"\/(\d+)[^"]*"/g, (_, index: string) => `seed record ${identifiers[Number(index)]}`);
   const reasons = (errors.length > 0 ? errors : [{ message: reasonOf(innermost(error)) }]).map((fault) => {
     const [, index] = /^\/(\d+)/.exec('pointer' in fault ? fault.pointer : '') ?? [];
     const who =
       index === undefined ? `Seed records of ${name}` : `Seed record ${identifiers[Number(index)]} of ${name}`;
-    return `${who} cannot be inserted: ${fault.message}`;
+    return `${who} cannot be inserted: ${named(fault.message)}`;
   });
   return [...reasons, 'Nothing was changed.'].join('\n');
 }
