@@ -3,7 +3,15 @@ import { isDeepStrictEqual } from 'node:util';
 import { COUNT_MODES, NOW, OPERATIONS, type Preconditions } from '../descriptor/descriptor.ts';
 import { type ItemShape, listed, widens } from '../field-types/field-type.ts';
 import { ruleKey, ruleOf, sentence } from '../model/checks.ts';
-import { type Field, matchRenamed, type Model, reached, type RecordType, type Relation } from '../model/model.ts';
+import {
+  type Field,
+  linkKeys,
+  matchRenamed,
+  type Model,
+  reached,
+  type RecordType,
+  type Relation,
+} from '../model/model.ts';
 
 type Breaks = 'all' | 'creates' | 'writes' | 'uniques' | 'histories' | 'none';
 
@@ -72,11 +80,12 @@ const changeKinds = {
   'relation-renamed': ['all', 'was "{was}"'],
   'relation-kind-changed': ['all', 'was {was}, is {is}'],
   'relation-type-changed': ['all', 'was {was}, is {is}'],
-  'relation-inverse-changed': ['all', 'was the other side of "{was}", is that of "{is}"'],
+  'relation-inverse-changed': ['all', 'was the other side of {was}, is that of {is}'],
   'relation-required': ['all', 'every record now needs it'],
   'relation-optional': ['all', 'responses may now contain null'],
   'relation-link-only': ['writes', 'bodies can now only link related records here'],
   'relation-writable': ['none', 'bodies can now create and change related records here'],
+  'relation-links-less': ['writes', 'unique values without an identifier no longer link a record, but make a new one'],
   'relation-shows-less': ['all', 'no longer shows {was}'],
   'relation-shows-more': ['none', 'now shows {is}'],
   'relation-not-shown': ['all', 'responses contain it only if include or fields names it'],
@@ -304,11 +313,14 @@ function compareRelation({ before, after }: Pair<Relation>, now: NamesNow, repor
   const { name, target } = after;
   report.compare('relation-renamed', name, before.name, name);
   report.compare('relation-kind-changed', name, before.kind, after.kind);
-  if (before.inverse && after.inverse && before.kind === after.kind)
-    report.compare('relation-inverse-changed', name, nameNow(before.inverse, now), after.inverse.name);
+  const others = before.inverse ? [before.inverse] : [...before.target.relations.values()];
+  const isKnown = others.some((one) => (before.inverse ? now.has(one) : now.get(one) === after.inverse?.name));
+  if (isKnown && before.kind === after.kind && after.link.at !== 'source')
+    report.compare('relation-inverse-changed', name, sideOf(before.inverse, now), sideOf(after.inverse));
   const isSameType = now.get(before.target) === target.name;
   if (!isSameType) report.add('relation-type-changed', name, before.target.name, target.name);
   report.flag(before.required, after.required, 'relation-required', 'relation-optional', name);
+  if (after.nested !== 'link' && linkKeys(before).length > 0) report.add('relation-links-less', name);
   report.flag(before.nested === 'link', after.nested === 'link', 'relation-link-only', 'relation-writable', name);
   const { less, more } = compareShown(before.target, before.fields, isSameType ? after.fields : before.fields, now);
   if (less.length > 0) report.add('relation-shows-less', name, less.join(', '));
@@ -320,6 +332,9 @@ function compareRelation({ before, after }: Pair<Relation>, now: NamesNow, repor
     report.compare('deletion-changed', name, was, is);
   report.flag(isAcyclic(before), isAcyclic(after), 'cycles-refused', 'cycles-accepted', name);
 }
+
+const sideOf = (inverse: Relation | undefined, now: NamesNow = new Map()): string =>
+  inverse ? `"${nameNow(inverse, now)}"` : 'no relation';
 
 const isAcyclic = ({ link }: Relation): boolean => link.at !== 'join' && link.reference.acyclic;
 

@@ -247,6 +247,10 @@ describe('diff', () => {
       `relations: { ${by}: { kind: belongsTo, type: Person, inverse: books }, ${other}: { kind: belongsTo, type: Person } }`,
     ),
   });
+  const sides = (inverse: string, kind = ''): Schema => ({
+    p: `type: Person\nrelations: { books: { kind: ${kind || 'hasMany'}, type: Book${inverse} } }`,
+    b: book(A, `relations: { by: { kind: ${kind || 'belongsTo'}, type: Person } }`),
+  });
   const chapters = (most: number): Schema => ({
     b: book(A, 'relations: { chapters: { kind: hasMany, type: Chapter, owned: true } }'),
     c: inside('Chapter', 'pages: { kind: hasMany, type: Page, owned: true }'),
@@ -274,6 +278,19 @@ describe('diff', () => {
     // A page is written through the chapters of a book, and has no operations itself.
     ['breaking field-narrowed', chapters(9), chapters(8)],
     ['breaking relation-inverse-changed', written('author', 'editor'), written('editor', 'author')],
+    ['breaking relation-inverse-changed', sides(', inverse: by'), sides('')],
+    ['breaking relation-inverse-changed', sides(''), sides(', inverse: by')],
+    [
+      'breaking relation-inverse-changed, breaking relation-inverse-changed',
+      sides(', inverse: by', 'manyToMany'),
+      sides('', 'manyToMany'),
+    ],
+    // A body that names a book by its unique values makes a new one.
+    [
+      'breaking relation-links-less, relation-writable',
+      { b: book(A, 'unique: [[a]]'), a: author('') },
+      { b: book(A, 'unique: [[a]]'), a: author(', nested: write') },
+    ],
     ...OF_RENAMES.map(([told, rest, shown = '', more = '']): readonly [string, Schema, Schema] => [
       told,
       { b: book(`${A}, d: { type: string }`, rest), a: author(shown) },
