@@ -203,6 +203,28 @@ relations: { books: { kind: hasMany, type: Book, inverse: author, owned: true } 
     reads: ['GET /api/books/1 => {"id":1,"author_name":null,"title":"One","editor":null}'],
   },
   {
+    title: 'relations that are no two sides any more: the one without the links is a question',
+    before: {
+      Author: author('books: { kind: hasMany, type: Book, inverse: author }'),
+      Book: book('author: { kind: belongsTo, type: Author }'),
+    },
+    records: [...AUTHORS, ...BOOKS],
+    after: { Author: author('books: { kind: hasMany, type: Book }') },
+    steps: ['unclear not-moved:Author.books', 'ready add-relation:Author.books'],
+    reads: ['GET /api/authors/1 => {"id":1,"name":"A","books":[]}'],
+  },
+  {
+    title: 'manyToMany: no two sides any more',
+    before: {
+      Author: author('books: { kind: manyToMany, type: Book, inverse: authors }'),
+      Book: book('authors: { kind: manyToMany, type: Author }'),
+    },
+    records: [...AUTHORS, ['books', { title: 'One', authors: [{ id: 1 }] }]],
+    after: { Author: author('books: { kind: manyToMany, type: Book }') },
+    steps: ['unclear not-moved:Book.authors', 'ready add-relation:Book.authors'],
+    reads: ['GET /api/authors/1 => {"id":1,"name":"A","books":[{"id":1,"title":"One"}]}'],
+  },
+  {
     title: 'a misspelled former name of a relation is a question',
     before: { Author: author(), Genre: 'type: Genre', Book: book('author: { kind: belongsTo, type: Author }') },
     records: [...AUTHORS, ['books', { title: 'One', author: { id: 1 } }]],

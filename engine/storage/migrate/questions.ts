@@ -3,7 +3,14 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Field, Model, RecordType } from '../../model/model.ts';
 import { didYouMean, nearest } from '../../names.ts';
 import { columnOf } from '../columns.ts';
-import { type AppliedModel, appliedReference, type AppliedReference, nameKey, otherSide } from './applied.ts';
+import {
+  type AppliedJoin,
+  type AppliedModel,
+  appliedReference,
+  type AppliedReference,
+  nameKey,
+  otherSide,
+} from './applied.ts';
 import { type Comparison, joinOwner, joinOwnerBefore, referenceOwner, relationAt, type TypePair } from './diff.ts';
 import { createStep, type MigrationStep } from './steps.ts';
 
@@ -106,7 +113,7 @@ function questionsOf(
   const other = isNew ? (formerParts.find((one) => one.name === name) ?? renamed) : undefined;
   if (other)
     return left(
-      `"${other.name}" of ${type} was ${other.kind}, which cannot become ${kind}: ${other.stays} stay where they are, and ${subject} begins empty. Use another name and copy them, or allow this step to leave them`,
+      `"${other.name}" of ${type} was ${other.kind === kind ? 'the other side of a relation' : other.kind}, which cannot become ${kind}: ${other.stays} stay where they are, and ${subject} begins empty. Use another name and copy them, or allow this step to leave them`,
       { lasts: renamed !== undefined },
     );
   if (renamed)
@@ -167,11 +174,19 @@ function formerPartsOf({ before, fields, references }: TypePair, asked: Comparis
     ...references.dropped.flatMap(({ belongsTo, target, column }) =>
       links(belongsTo, `a belongsTo relation to ${target}`, column),
     ),
-    ...asked.types.flatMap((pair) => inverse(pair.before.name, pair.references.dropped)),
+    ...asked.types.flatMap(({ before: { name }, references: { dropped, kept } }) =>
+      inverse(name, [...dropped, ...kept.flatMap(({ after, before: was }) => (otherSide(after) ? [] : was))]),
+    ),
     ...asked.dropped.flatMap((type) => inverse(type.name, type.references)),
-    ...asked.joins.dropped.flatMap(({ left, right }) => [
+    ...[...asked.joins.dropped, ...asked.joins.kept.map(parted)].flatMap(({ left, right }) => [
       ...(left.type === before.name ? links(left.relation, `a manyToMany relation to ${right.type}`) : []),
       ...(right.type === before.name ? links(right.relation, `a manyToMany relation to ${left.type}`) : []),
     ]),
   ];
+}
+
+/** The sides that no relation shows any more. */
+function parted({ after, before: { left, right } }: Comparison['joins']['kept'][number]) {
+  const hidden = (side: AppliedJoin['left']) => (relationAt(after, side.column) ? { ...side, relation: null } : side);
+  return { left: hidden(left), right: hidden(right) };
 }
