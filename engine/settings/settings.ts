@@ -34,7 +34,7 @@ export const settingsTable = {
   workers: setting('WORKERS', '1', or('auto', AUTO_WORKERS, wholeNumber(1, 256))),
   databaseUrl: setting('DATABASE_URL', 'sqlite:data/records.db', {
     ...matching(
-      /^(sqlite:(?!:memory:|\/\/|file:|\w+:\/\/|\s)[^?\n]*[^?\s]|postgres(ql)?:\/\/.+)$/,
+      /^(sqlite:(?!:memory:|\/\/|file:|\w+:\/\/|\s|~\/|["'])[^?\n]*[^?\s/]|postgres(ql)?:\/\/.+)$/,
       'sqlite: and the path of a file, like sqlite:data/records.db, or postgres://USER:PASSWORD@HOST:PORT/DATABASE',
     ),
     meant: pathMeant,
@@ -300,13 +300,13 @@ function numeric(what: string, pattern: RegExp, minimum: number, maximum: number
 
 /** An SQLite file takes no URL: neither slashes for a host, nor a query. */
 function pathMeant(text: string): string | undefined {
-  const [, slashes = '', path] = /^(?:sqlite:|(?=file:))(?:file:)?\s*(\/*)([^?]*[^?\s])/i.exec(text) ?? [];
+  const [, slashes = '', path] = /^(?:sqlite:|(?=file:))(?:file:)?\s*(\/*)(?![~"'])([^?]*[^?\s/])/i.exec(text) ?? [];
   if (path === undefined || !isPlainPlace(path)) return undefined;
   return slashes.length > 1 ? `sqlite:${path} or sqlite:/${path}` : `sqlite:${slashes}${path}`;
 }
 
 /** Only characters that need no escaping in headers and pages. */
-const PUBLIC_URL = /^https?:\/\/[^\s/?#@]+(?:\/[\w.~!$&'()*+,;=:@%-]+)*\/?$/i;
+const PUBLIC_URL = /^https?:\/\/[^\s/?#@*]+(?:\/[\w.~!$&'()*+,;=:@%-]+)*\/?$/i;
 
 function publicUrlOf(text: string): string | undefined {
   const url = PUBLIC_URL.test(text) && URL.canParse(text) ? new URL(text) : undefined;

@@ -116,10 +116,12 @@ test('a file below a folder that takes none is refused', async () => {
 test.each([
   ['/dev/null', 'DATABASE_URL names /dev/null, which is a device or a pipe; an SQLite database needs a file\n'],
   ['/tmp', 'DATABASE_URL names /tmp, which is a folder; an SQLite database needs a file\n'],
-])('%s is refused', async (path, says) => {
-  const service = compiled.run('server.js', [], { SCHEMA_DIR: SCHEMA, DATABASE_URL: `sqlite:${path}` });
-  expect(await service.ended).toBe(1);
-  expect(service.err()).toBe(says);
+])('%s is refused, also by a plan', async (path, says) => {
+  for (const [program, ...words] of [['server.js'], ['engine/cli.js', 'plan']] as const) {
+    const service = compiled.run(program, words, { SCHEMA_DIR: SCHEMA, DATABASE_URL: `sqlite:${path}` });
+    expect(await service.ended).toBe(1);
+    expect(service.err()).toBe(says);
+  }
 });
 
 test('READ_URL beside an SQLite file is refused', async () => {
@@ -142,8 +144,13 @@ test.each([
   ['sqlite: data/x.db', 'sqlite:data/x.db'],
   ['sqlite:data/x.db\r', 'sqlite:data/x.db'],
   ['sqlite:file:///data/x.db?cache=shared', 'sqlite:data/x.db or sqlite:/data/x.db'],
+  ['sqlite:data/', 'sqlite:data'],
 ])('DATABASE_URL=%s: did you mean %s?', (url, meant) => {
   expect(() => readSettings({ DATABASE_URL: url })).toThrow(
     `DATABASE_URL is "${url.replace(/\?.*/, '?…')}"; expected sqlite: and the path of a file, like sqlite:data/records.db, or postgres://USER:PASSWORD@HOST:PORT/DATABASE; did you mean ${meant}?`,
   );
+});
+
+test.each(['sqlite:~/x.db', 'sqlite:"x.db"', "sqlite:'x.db'"])('DATABASE_URL=%s means no file of that name', (url) => {
+  expect(() => readSettings({ DATABASE_URL: url })).toThrow(/USER:PASSWORD@HOST:PORT\/DATABASE$/);
 });

@@ -59,6 +59,10 @@ test.each([
   ['HOST', 'fe80::1%eth0'],
 ])('%s=%s is accepted', (name, value) => expect(readSettings({ [name]: value })).toMatchObject({}));
 
+test('PUBLIC_URL is one address, no pattern', () => {
+  expect(() => readSettings({ PUBLIC_URL: 'https://*.shop.example' })).toThrow(/^PUBLIC_URL is .*; expected none, or/);
+});
+
 test.each(['0.0.0.0:3000', 'localhost:3000', '[::1]', 'http://localhost'])('HOST=%s is refused', (value) => {
   expect(() => readSettings({ HOST: value })).toThrow(`HOST is "${value}"; expected a host name or an IP address`);
 });
