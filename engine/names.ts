@@ -69,7 +69,7 @@ const LONGEST_MEANT = 200;
 
 /** Singular and plural of a name, without and with `id`, in lower case. */
 function formsOf(name: string): readonly string[] {
-  const bare = name.replace(/[-_]ids?$|(?<=\p{Ll}|\p{N})I[Dd]s?$/u, '').toLowerCase();
+  const bare = name.replace(/[-_.]ids?$|(?<=\p{Ll}|\p{N})I[Dd]s?$/u, '').toLowerCase();
   const one = singularize(bare);
   return [bare, one, pluralize(bare), `${bare}_id`, `${bare}id`, `${one}_id`, `${one}id`];
 }

@@ -160,7 +160,7 @@ const inHeader = (problem: ProblemCode, header: string, code: string, message: s
 /** The offered media type that the client prefers. */
 export function acceptedType(accept: string | undefined, offered: readonly string[]): string {
   const [first = JSON_TYPE] = offered;
-  if (accept === undefined || accept === '*/*' || accept === first) return first;
+  if (accept === undefined || accept === '' || accept === '*/*' || accept === first) return first;
   // A range with a parameter matches only types that have it: clients may request UTF-8.
   const variants = offered.flatMap((type) => [
     type,
@@ -278,9 +278,6 @@ function parsedInFront(request: IncomingMessage): Content | undefined {
 /** Bytes of a body that may take milliseconds to parse and check. */
 const LONG_BODY = 4 * 1024;
 
-const tooSlow = (): Problem =>
-  new Problem('overloaded', 'The body arrived too slowly while others needed its memory; try again in a second');
-
 /**
  * Copies the chunks into one buffer: as objects, small chunks would take more memory than their bytes. Rejects with
  * CallerGone if the client leaves. Where memory is short, the bodies that have been arriving longest make room.
@@ -294,7 +291,8 @@ function readBytes(request: IncomingMessage, limit: number, budget: Budget): Pro
       share.release();
       outcome();
     };
-    const share = budget.take(0, () => settle(() => reject(tooSlow())));
+    const tooSlow = 'The body arrived too slowly while others needed its memory; try again in a second';
+    const share = budget.take(0, () => settle(() => reject(new Problem('overloaded', tooSlow))));
     const onData = (chunk: Buffer): void => {
       const needed = size + chunk.length;
       if (needed > limit) return settle(() => reject(tooLarge(limit)));

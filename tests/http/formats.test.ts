@@ -56,6 +56,11 @@ describe('a list', () => {
     },
   );
 
+  test('of who sends an empty Accept is JSON', async () => {
+    const { headers } = await exchange(server.url, 'GET /api/gadgets', { headers: { accept: '' } });
+    expect(headers['content-type']).toBe('application/json');
+  });
+
   // Of a header, the first kilobyte is read.
   test.each([
     'text/html',

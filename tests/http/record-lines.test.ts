@@ -316,6 +316,13 @@ test('a unique value that stands in two lines is told by the other line', async 
   expect(JSON.parse(text).detail).not.toMatch(/"\/\d/);
 });
 
+test('two lines that contradict each other are told by their numbers', async () => {
+  const [{ id }] = bodyOf(await send('POST /api/rows', CSV, 'text\na\n'));
+  const lines = ['a', 'b'].map((name) => `\n${JSON.stringify({ name, rows: [{ id }] })}`);
+  const { detail } = bodyOf(await send('POST /api/groups', NDJSON, lines.join('')));
+  expect(detail).toMatch(/^Line 3: line 3 and line 2 give the same record different values/);
+});
+
 test('other media types are refused with a list of the accepted ones', async () => {
   const answer = await send('POST /api/rows', 'text/plain', 'text\na\n');
   expect([answer.status, answer.headers['accept']]).toEqual([415, 'application/json, application/x-ndjson, text/csv']);

@@ -410,7 +410,7 @@ export function refuse(session: WriteSession, code: ProblemCode, pointer: string
 }
 
 export function contradict({ contradictions }: WriteSession, pointer: string, other: string): void {
-  const message = `${pointer} and ${other} give the same record different values; leave one out, or make them agree`;
+  const message = `"${pointer}" and "${other}" give the same record different values; leave one out, or make them agree`;
   contradictions.push({ pointer, code: 'contradiction', message });
 }
 
