@@ -71,6 +71,21 @@ test('a table of other identifiers has the indexes that no descriptor names any 
   expect(await project.run('plan')).toMatchObject({ code: 0 });
 });
 
+test.each(['', ', unique: true'])('seeds of a table of other identifiers, %j', async (unique) => {
+  const project = await newProject(schema(INTEGER, unique));
+  await project.starts();
+  const { 'thing.yaml': thing, 'part.yaml': part, ...rest } = schema(CODE, unique);
+  const seeded = {
+    ...rest,
+    'thing.yaml': `${thing}seed: [{ id: one, name: a }, { id: two, parent: { id: one } }]\n`,
+    'part.yaml': `${part}seed: [{ id: 1, thing: { id: two } }]\n`,
+  };
+  project.write(seeded);
+  expect(await project.run('plan')).toMatchObject({ code: 2, err: '' });
+  await project.starts(seeded);
+  expect(await project.run('plan')).toMatchObject({ code: 0 });
+});
+
 test.each([UUID, CODE])('columns that need every row are filled, though keys are %s', async (identifier) => {
   const project = await newProject(schema(identifier));
   const ids = Array.from({ length: 30 }, (_, at) =>

@@ -116,7 +116,7 @@ export function createPlan(
   const steps = [
     ...questions.filter((step) => !known.has(stepId(step))),
     ...(isSame ? [] : stepsBetween(applied, asked, changes, wanted, dialect)).map(withoutEntries(relations, dialect)),
-    ...seedSteps(new Map(changes.map((change) => [change.type, change])), mapped, dialect, seeded),
+    ...seedSteps(changes, mapped, dialect, seeded),
   ];
   const asking = [...kept, ...left.filter(({ lasts }) => lasts).map(({ step }) => step)].map(stepId);
   const { chosen, unused } = chosenNames(model, mapped, applied.chosen);

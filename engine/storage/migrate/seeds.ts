@@ -46,13 +46,16 @@ const pendingSeeds = (type: RecordType, done: ReadonlySet<number> | undefined): 
 const SHOWN = 10;
 
 export function seedSteps(
-  changes: ReadonlyMap<RecordType, TypeChange>,
+  all: readonly TypeChange[],
   model: Model,
   dialect: Dialect,
   seeded: Seeded,
 ): readonly MigrationStep[] {
+  // A table of other identifiers begins empty.
+  const filled = all.filter(({ type, before: { key } }) => (key?.type ?? 'integer') === type.identifier.type.name);
+  const changes = new Map(filled.map((change) => [change.type, change]));
   const pending = [...model.types.values()].map((type) => {
-    const done = seeded.get(changes.get(type)?.before.name ?? type.name);
+    const done = seeded.get(changes.get(type)?.before.name ?? '');
     return pendingSeeds(type, done).map((item) => mentionOf(type, item));
   });
   const allPending = pending.flat();
@@ -62,9 +65,9 @@ export function seedSteps(
     const more = seeds.length > SHOWN ? ` and ${seeds.length - SHOWN} more` : '';
     const shown = seeds.slice(0, SHOWN).map(({ identifier }) => identifier);
     const detail = `record${seeds.length === 1 ? '' : 's'} ${shown.join(', ')}${more}`;
-    const all = Map.groupBy([...seeds, ...seeds.flatMap((seed) => [...mentionsIn(seed)])], (one) => one.type);
-    const checks = [...all].flatMap(([one, mentions]) => checksOf(one, mentions, changes, allPending, dialect));
-    const tables = [...all.values()]
+    const named = Map.groupBy([...seeds, ...seeds.flatMap((seed) => [...mentionsIn(seed)])], (one) => one.type);
+    const checks = [...named].flatMap(([one, mentions]) => checksOf(one, mentions, changes, allPending, dialect));
+    const tables = [...named.values()]
       .flat()
       .flatMap(({ type: one, item }) => [
         one.table,
