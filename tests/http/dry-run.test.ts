@@ -135,3 +135,10 @@ describe('of a token that may not read all types', () => {
     expect(answer.text).not.toMatch(/sticker|hidden/i);
   });
 });
+
+test('take turns with the requests of others', async () => {
+  await using own = await startTestServer({ schemaDirectory: 'tests/fixtures/sets' });
+  const turn = jest.spyOn(own.budget.work, 'turn');
+  expect((await exchangeJson(own.url, dry('POST /api/categories'), { name: 'a' })).status).toBe(201);
+  expect(turn).toHaveBeenCalledTimes(1);
+});

@@ -180,6 +180,8 @@ async function transact<T>(
   const { driver, unlocked } = context;
   const run = (isSearched: boolean, end = (result: T): T => result): Promise<T> =>
     driver.write(async (writer) => end(await work({ ...context, writer, isSearched })), caller, row);
+  // SQLite reads what a dry run needs without a pause.
+  if (dryRun) await caller.turn();
   try {
     if (dryRun && rights.checked) return await undone((pass) => run(true, pass));
     if (dryRun)
