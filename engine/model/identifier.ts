@@ -28,6 +28,10 @@ const checkOf = memoized(({ kind, constraints, examples }: IdentifierField) =>
 export const identifierOf = (identifier: IdentifierField, value: JsonValue | undefined): Identifier | undefined =>
   checkOf(identifier)(value) ? ((identifier.type.canonical?.(value ?? null) ?? value) as Identifier) : undefined;
 
+/** The identifier of a stored link; undefined if it is of another kind. Rows of others can have numbers below 1. */
+export const linkedIn = (identifier: IdentifierField, link: JsonValue | undefined): Identifier | undefined =>
+  identifier.kind.isCounted && typeof link === 'number' ? link : identifierOf(identifier, link);
+
 const WHOLE = /^[1-9]\d{0,15}$/;
 
 /** Reads identifiers as a path or a command has them. */

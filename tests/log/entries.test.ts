@@ -18,6 +18,7 @@ fields:
 relations:
   category: { kind: belongsTo, type: Category }
   tags: { kind: manyToMany, type: Tag }
+  parent: { kind: belongsTo, type: Product }
 `,
   'category.yaml': 'type: Category\nidentifier: { type: uuid, name: key }\n',
   'tag.yaml': 'type: Tag\n',
@@ -62,8 +63,8 @@ test.each([
   [
     'create',
     null,
-    '{"cost":"1","category_id":"u","_open":{"a":1}}',
-    { new: { cost: '1', category: { key: 'u' }, a: 1 } },
+    '{"cost":"1","category_id":"0198f3c2-0000-7000-8000-000000000001","_open":{"a":1}}',
+    { new: { cost: '1', category: { key: '0198f3c2-0000-7000-8000-000000000001' }, a: 1 } },
   ],
   ['delete', '{"stock":3,"_open":{}}', null, { old: { stock: 3 } }],
   ['update', '{"stock":1}', '{"stock":2}', { keys: ['stock'], old: { stock: 1 }, new: { stock: 2 } }],
@@ -79,14 +80,22 @@ test.each([
   ],
   [
     'update',
-    '{"category_id":"u"}',
+    '{"category_id":"0198f3c2-0000-7000-8000-000000000001"}',
     '{"category_id":null}',
-    { keys: ['category'], old: { category: { key: 'u' } }, new: { category: null } },
+    { keys: ['category'], old: { category: { key: '0198f3c2-0000-7000-8000-000000000001' } }, new: { category: null } },
   ],
   ['update', '{"secret":"x"}', '{"secret":"y"}', undefined],
   ['link', null, '{"tag_id":4}', { relation: 'tags', related: 4 }],
   ['unlink', '{"tag_id":4}', null, { relation: 'tags', related: 4 }],
   // Erased.
+  // Rows of others can have numbers below 1; links of another kind are left out.
+  [
+    'update',
+    '{"parent_id":-5}',
+    '{"parent_id":4}',
+    { keys: ['parent'], old: { parent: { id: -5 } }, new: { parent: { id: 4 } } },
+  ],
+  ['update', '{"parent_id":"x"}', '{"parent_id":4}', { keys: ['parent'], old: {}, new: { parent: { id: 4 } } }],
   ['update', null, null, { keys: [] }],
 ] as const)('%s from %s to %s', (operation, was, is, expected) => {
   expect(shown(operation, was, is)).toEqual(expected);

@@ -127,3 +127,28 @@ test('descriptors that come back with the word keep no history, until it begins 
   });
   expect(await rowsOf(project.database, LOG)).toHaveLength(2);
 });
+
+test('links to records whose identifiers were of another kind are left out, and not restored', async () => {
+  const note =
+    'type: Note\nhistory: true\nfields: { text: { type: string } }\nrelations: { author: { kind: belongsTo, type: Author } }\n';
+  const project = await newProject({
+    'note.yaml': note,
+    'author.yaml': 'type: Author\nidentifier: { type: string }\n',
+  });
+  await project.serving(async (url) => {
+    for (const [title, body] of [
+      ['POST /api/authors', { id: 'ann' }],
+      ['POST /api/notes', { text: 'A', author: { id: 'ann' } }],
+      ['DELETE /api/notes/1', undefined],
+      ['DELETE /api/authors/ann', undefined],
+    ] as const)
+      expect([title, (await ask(url, title, body)).status]).toEqual([title, body ? 201 : 200]);
+  });
+  project.write({ 'author.yaml': 'type: Author\n' });
+  await project.serving(async (url) => {
+    expect((await ask(url, 'GET /api/notes/$deleted')).body).toMatchObject([{ record: { text: 'A' } }]);
+    expect(JSON.stringify((await ask(url, 'GET /api/notes/1/$history')).body)).not.toContain('ann');
+    const { status, body } = await ask(url, 'POST /api/notes/1/$restore');
+    expect([status, body]).toEqual([200, { id: 1, text: 'A', author: null }]);
+  });
+});

@@ -7,7 +7,7 @@ import { parsedJson } from '../../json/json.ts';
 import { membersOf } from '../../json/raw.ts';
 import type { RawMembers } from '../../json/tokenizer.ts';
 import { memoized } from '../../memo.ts';
-import type { Identifier } from '../../model/identifier.ts';
+import { type Identifier, linkedIn } from '../../model/identifier.ts';
 import { type Field, OPEN_COLUMN, type RecordType, type Relation } from '../../model/model.ts';
 import { canFollow, entryOf, namesRecords, type Rights, shows } from '../../model/rights.ts';
 import type { Row } from '../dialect.ts';
@@ -62,7 +62,8 @@ const fieldMember = (field: Field): Member => ({
 
 function linkMember({ name, target: { identifier } }: Relation): Member {
   const before = `{${JSON.stringify(identifier.name)}:`;
-  return { name, shown: (json) => (json === 'null' ? json : `${before}${json}}`) };
+  const isLink = (json: string): boolean => linkedIn(identifier, parsedJson(json)) !== undefined;
+  return { name, shown: (json) => (json === 'null' ? json : isLink(json) ? `${before}${json}}` : undefined) };
 }
 
 export const identifierIn = ({ identifier: { kind } }: RecordType, text: string): Identifier =>

@@ -3,11 +3,11 @@
  * log has entries by the same write.
  */
 import type { SqlValue } from '../../field-types/field-type.ts';
-import { escapeStep } from '../../json/json.ts';
+import { escapeStep, parsedJson } from '../../json/json.ts';
 import { membersOf } from '../../json/raw.ts';
 import type { RawMembers } from '../../json/tokenizer.ts';
 import { memoized } from '../../memo.ts';
-import type { Identifier } from '../../model/identifier.ts';
+import { type Identifier, linkedIn } from '../../model/identifier.ts';
 import { OPEN_COLUMN, type RecordType, type Reference } from '../../model/model.ts';
 import { namesRecords, seesMember } from '../../model/rights.ts';
 import { type Fault, faultyRequest, Problem } from '../../problem.ts';
@@ -158,9 +158,9 @@ async function present(session: WriteSession, type: RecordType, identifier: Iden
   return row && remember(session, type, identifier, namesRecords(session.rights, type) ? '' : UNSEEN, row);
 }
 
-/** The identifier in the JSON of a link; null if its record is gone. */
+/** The identifier in the JSON of a link; null if its record is gone, also where identifiers were of another kind. */
 async function linkIn({ session, restored }: Restoring, target: RecordType, json: string): Promise<Identifier | null> {
-  const identifier = JSON.parse(json) as Identifier | null;
+  const identifier = linkedIn(target.identifier, parsedJson(json)) ?? null;
   if (identifier === null || restored.has(placeOf(target, identifier))) return identifier;
   return (await present(session, target, identifier, 'key share')) ? identifier : null;
 }
