@@ -308,6 +308,16 @@ test('what is erased leaves entries without content', async () => {
   });
   const again = await project.run('erase', 'Product', '1');
   expect(again.out).toBe('Erased Product 1: 7 entries of the history are empty\n');
+  const stop =
+    databaseKind === 'sqlite'
+      ? [`create trigger stop before update on _records_log begin select raise(abort, 'Not now'); end`]
+      : [
+          `create function stop() returns trigger language plpgsql as $$ begin raise exception 'Not now'; end $$`,
+          'create trigger stop before update on _records_log for each row execute function stop()',
+        ];
+  await runSql(database, ...stop);
+  await expect(project.run('erase', 'Product', '2')).rejects.toThrow('Not now');
+  await project.serving(async (url) => expect((await ask(url, 'GET /api/products/2')).status).toBe(200));
   for (const [words, message] of [
     [['Product', '7'], 'There is no Product 7'],
     [['Product', 'x'], '"x" is not an identifier; expected'],
