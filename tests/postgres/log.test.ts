@@ -70,3 +70,13 @@ onPostgres('a start makes the triggers anew that name a schema which has another
     await runSql(here, `alter schema ${renamed} rename to ${String(schema)}`);
   }
 });
+
+onPostgres('a start makes the triggers anew that somebody has disabled', async () => {
+  const project = await newProject({ 'book.yaml': `${BOOK}history: true\n` });
+  const { database } = project;
+  await project.starts();
+  await runSql(database, 'alter table books disable trigger user');
+  expect((await project.run('plan')).out).toContain('  Make the triggers anew that record Book\n');
+  await project.serving((url) => ask(url, 'POST /api/books', { title: 'One' }));
+  expect(await rowsOf(database, LOG)).toHaveLength(1);
+});

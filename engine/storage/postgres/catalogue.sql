@@ -65,4 +65,4 @@ with own as (
   union all select distinct 'reader', "table", name, "column" from reader where name is not null
   -- The triggers of a history name the schema.
   union all select 'recording', own.name, '', '' from own join pg_trigger on tgrelid = own.oid join pg_proc p on p.oid = tgfoid
-    where starts_with(tgname, '_records_log') and strpos(prosrc, quote_ident(current_schema()) || '._records_log') > 0
+    where tgenabled in ('O', 'A') and starts_with(tgname, '_records_log') and strpos(prosrc, quote_ident(current_schema()) || '._records_log') > 0
