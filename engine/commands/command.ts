@@ -103,7 +103,12 @@ export const command = <const O extends Known, const W extends readonly string[]
 
 function parse<O extends Known>(args: readonly string[], options: O, usage: string) {
   try {
-    return parseArgs({ args: [...args], options, allowPositionals: true });
+    const { tokens, ...parsed } = parseArgs({ args: [...args], options, allowPositionals: true, tokens: true });
+    const isSingle = (name: string): boolean => options[name]?.type === 'string' && options[name].multiple !== true;
+    const given = tokens.flatMap((one) => (one.kind === 'option' && isSingle(one.name) ? one.name : []));
+    const twice = given.find((name, at) => given.indexOf(name) < at);
+    if (twice !== undefined) throw new Error(`--${twice} is given twice`);
+    return parsed;
   } catch (error) {
     const [text, unknown] = /^Unknown option '(-[^']*)'/.exec(reasonOf(error)) ?? [reasonOf(error)];
     const known = Object.keys(options).map((name) => `--${name}`);

@@ -19,8 +19,6 @@ import { BOOLEAN, command, createProgress, typeNamed, withDatabase } from './com
 const USAGE =
   'records delete TYPE ID --chunked: deletes a record and everything that goes with it, in short transactions; if interrupted, run it again';
 
-const LINKING: ReadonlySet<string> = new Set(['drop-type', 'drop-relation']);
-
 export const remove = command(
   USAGE,
   { chunked: BOOLEAN },
@@ -49,7 +47,7 @@ export async function namedRecord(own: Model, driver: Driver, name: string, text
   const identifier = parserOf(known)(text);
   if (identifier === undefined) throw new StartError(`"${text}" is not an identifier; expected ${expectedOf(known)}`);
   const { steps, kept, model } = await planFor(own, driver);
-  if (steps.length > 0 || kept.some(({ code }) => LINKING.has(code)))
+  if (steps.length > 0 || kept.some(({ code }) => code === 'drop-type' || code === 'drop-relation'))
     throw new StartError('The tables do not match the descriptors; see `records plan`. Nothing was deleted.');
   return { model, type: typeNamed(model, name), identifier };
 }

@@ -53,12 +53,11 @@ function formatTypes(types: readonly RecordType[], json: boolean): string {
 }
 
 const DIFF = 'records diff OLD_DIR NEW_DIR [--json]: exits with 0 if nothing breaks, 3 if something does, 1 on errors';
-const BREAKING = 3;
 
 export const diff = command(DIFF, { json: BOOLEAN }, ['OLD_DIR', 'NEW_DIR'], async ({ json }, [before, after]) => {
   const changes = compareModels(readModel(before), readModel(after));
   print(json ? JSON.stringify(changes, null, 2) : formatChanges(changes));
-  return changes.some(({ breaking }) => breaking) ? BREAKING : 0;
+  return changes.some(({ breaking }) => breaking) ? 3 : 0;
 });
 
 function formatChanges(changes: readonly Change[]): string {

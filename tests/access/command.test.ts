@@ -134,6 +134,12 @@ test('prints a token with a role, and refuses one that does not exist', async ()
   expect(err).toContain('There is no role "brnch-reader"; did you mean "branch-reader"?');
 });
 
+test('an option that takes one value is refused when it is given twice', async () => {
+  const token = (...words: readonly string[]) => runCommand('token', ['anna', ...words], environment);
+  expect((await token('--write', 'Tag', '--write=Line')).err).toMatch(/^--write is given twice\nrecords token/);
+  expect((await token('--json', '--json')).code).toBe(0);
+});
+
 test('check reports faults of roles', async () => {
   const faulty = { ...environment, ACCESS_DIR: 'tests/fixtures/access' };
   const { code, out } = await runCommand('check', [], faulty);
