@@ -195,7 +195,7 @@ class Oracle {
       );
       const isSet = entry.set && Object.hasOwn(entry.set, name) && value === entry.set[name];
       if (!this.#takes(action, name)) {
-        if ((before && !isSeen) || !(isSame || isSet)) isForbidden = true;
+        if ((before && !isSeen) || !((isSame && !lost) || isSet)) isForbidden = true;
         if (lost) missing.add(name);
         // Without a change of the set, its records are written all the same.
         if (name !== 'lines' || !isSame) continue;
@@ -226,13 +226,9 @@ class Oracle {
     if (name === 'lines') return this.#lines(old, sent as readonly JsonObject[]);
     if (name === 'tags') {
       const wanted = (sent as readonly JsonObject[]).map(({ id }) => Number(id));
-      const value = [...old.tags.filter((id) => !this.#seesTag(id)), ...wanted].toSorted((a, b) => a - b);
-      return {
-        ...same,
-        value,
-        isSame: value.join() === old.tags.join(),
-        lost: wanted.some((id) => !this.#seesTag(id)),
-      };
+      const seen = wanted.filter((id) => this.#seesTag(id));
+      const value = [...old.tags.filter((id) => !this.#seesTag(id)), ...seen].toSorted((a, b) => a - b);
+      return { ...same, value, isSame: value.join() === old.tags.join(), lost: seen.length < wanted.length };
     }
     if (name === 'customer') {
       const value = sent === null ? null : Number((sent as JsonObject)['id']);
@@ -253,14 +249,16 @@ class Oracle {
     for (const one of sent) {
       const id = one['id'] === undefined ? undefined : Number(one['id']);
       const known = old.lines.find((other) => other.id === id);
-      if (id !== undefined && (!known || !this.#seesLine(known))) lost = true;
+      if (id !== undefined && (!known || !this.#seesLine(known))) {
+        lost = true;
+        continue;
+      }
       const made = { id: 0, text: null, amount: 1, ...known, ...one, ...(id === undefined ? {} : { id }) } as Line;
       if (known && !current.includes(known)) value.splice(value.indexOf(known), 1);
       value.push(made);
       const isLineSame = known?.text === made.text && known?.amount === made.amount;
       if (!known) isSame = false;
-      const isLost = id !== undefined && (!known || !this.#seesLine(known));
-      if (!line || isLineSame || isLost) continue;
+      if (!line || isLineSame) continue;
       const entry = known ? line.update : line.create;
       if (!entry || (known && !meets(entry.where, known))) forbidden = true;
       else if (!meets(entry.where, made)) unmet = true;
@@ -310,7 +308,7 @@ function drawBody(random: Random, orders: readonly Order[], order: Order | undef
               id:
                 oneOf(
                   random,
-                  orders.flatMap(({ lines }) => lines),
+                  orders.flatMap((one) => (one === order ? [] : one.lines)),
                 )?.id ?? 1,
             },
           ]

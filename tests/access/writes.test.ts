@@ -40,6 +40,9 @@ const ROLES: Readonly<Record<string, string>> = {
     read: { Order: { except: [branch] } }
     create: { Order: true }
     update: { Order: { where: { state: open } } }`,
+  noter: `
+    read: { Order: true, Branch: true, Customer: { where: { level: { lte: 2 } } } }
+    update: { Order: { only: [note] } }`,
   tagger: `
     read: { '*': true }
     update: { Tag: { where: { secret: false } }, Order: { only: [note] } }`,

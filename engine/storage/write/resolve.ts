@@ -226,15 +226,13 @@ async function resolveParent(named: Named, { column, required }: Reference): Pro
   const [parent] = targets.keys();
   const link = parent ? idOf(parent) : null;
   const stored = (storedValue(node, column) ?? null) as Identifier | null;
+  // A link to a hidden record is shown as null, which then says nothing of it.
+  const isShownAsNull = link === null && stored !== null && isSeenIn(session, node, relation.name);
+  if (isShownAsNull && (await seenAmong(session, relation.target, [stored])).length === 0) return;
   const isSame = (): boolean => link === stored || link === setValue(session, node, relation.name);
   if (!isSent(session, node, relation.name, mention, isSame)) return;
-  if (link === null && session.rights.tables) {
-    // A link to a hidden record is shown as null, which then says nothing of it.
-    const isHidden = stored !== null && (await seenAmong(session, relation.target, [stored])).length === 0;
-    if (isHidden && isSeenIn(session, node, relation.name)) return;
-    if (required && mention.writable)
-      refuse(session, 'invalid-body', mention.pointer, 'null', `"${relation.name}" must not be null`);
-  }
+  if (link === null && session.rights.tables && required && mention.writable)
+    refuse(session, 'invalid-body', mention.pointer, 'null', `"${relation.name}" must not be null`);
   assign(session, node, column, link, mention);
   const pointer = parent ? identifierAt(relation.target, mention.pointer) : mention.pointer;
   if (relation.inverse?.owned) await requireOwner(session, parent, node, column, pointer);
