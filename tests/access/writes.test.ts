@@ -193,6 +193,8 @@ const CASES: readonly Case[] = [
   ['an update that hides needs to', 'linker', 'PATCH /api/orders/$mine', { state: 'paid' }, 403, ['']],
   ['a given link must be readable', 'branch', 'PATCH /api/orders/$mine', { customer: $('bob') }, 422, ['/customer/id']],
   ['or is as none', 'branch', 'PATCH /api/orders/$mine', { customer: $('none') }, 422, ['/customer/id']],
+  ['a guess at a hidden link', 'branch', 'PATCH /api/orders/$closed', { customer: $('bob') }, 403, ['']],
+  ['which is not the one', 'branch', 'PATCH /api/orders/$closed', { customer: $('none') }, 403, ['']],
   ['null for a hidden link', 'branch', 'PATCH /api/orders/$paid', { customer: null, note: 'x' }, 200],
   ['null for a visible link', 'branch', 'PATCH /api/orders/$mine', { customer: null }, 200, { customer: null }],
   [

@@ -348,10 +348,11 @@ export const storedValue = ({ stored, table }: Node, column: string): SqlValue |
 
 export const isNode = (value: SqlValue | Node): value is Node => typeof value === 'object' && value !== null;
 
-/** Whether the body changes the column. A new record that it links may have no identifier yet. */
+/** Whether the body changes the column. A new record that it links may have no identifier yet; a lost one may be hidden. */
 export function isReplaced(node: Node, column: string): boolean {
   const { value } = node.assigned.get(column) ?? {};
-  return value !== undefined && (isNode(value) ? value.identifier : value) !== storedValue(node, column);
+  if (value === undefined || (isNode(value) && value.isLost)) return value !== undefined;
+  return (isNode(value) ? value.identifier : value) !== storedValue(node, column);
 }
 
 export function finalValue(node: Node, column: string): SqlValue | Node {
