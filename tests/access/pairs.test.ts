@@ -50,6 +50,9 @@ history: [Person]`,
   // Fields that the role may write and not read.
   payer: `read: { Document: { where: { unit: { claim: unit } } }, Person: { where: { tenant: { claim: tenant } }, except: [pay, friend] }, Note: { only: [text] } }
 write: { Document: { where: { unit: { claim: unit } } }, Person: { where: { tenant: { claim: tenant } } } }`,
+  // Records whose links it does not see.
+  keeper: `read: { Person: { only: [name, tenant] }, Tenant: { where: { plan: free } } }
+write: { Person: { only: [name, tenant] } }`,
   // Values that the client does not choose.
   setter: `read: { Document: { where: { unit: { claim: unit } } } }
 create: { Document: { set: { unit: { claim: unit } } } }
@@ -66,8 +69,9 @@ const services: Service[] = [];
 async function fill({ engine }: Service, hasHidden: boolean): Promise<void> {
   const make = (type: string, ...all: readonly JsonObject[]) =>
     Promise.all(all.map((record) => engine.records(type).create(record)));
-  await make('Tenant', { key: 'A', plan: 'free' }, { key: 'B', plan: 'paid' });
-  const [A, B] = [{ key: 'A' }, { key: 'B' }];
+  await make('Tenant', { key: 'A', plan: 'free' }, { key: 'B', plan: 'paid' }, { key: 'C', plan: 'paid' });
+  const [A, B, C] = [{ key: 'A' }, { key: 'B' }, { key: 'C' }];
+  await make('Person', { id: uuid(7), name: 'Max', tenant: hasHidden ? B : C });
   await make('Person', { id: uuid(5), name: 'Ann', tenant: A }, { id: uuid(6), name: 'Bob', tenant: A });
   if (hasHidden) {
     await make('Person', { id: uuid(1), name: 'Eve', pay: 9, tenant: B }, { id: uuid(2), name: 'Joe', tenant: B });
@@ -183,6 +187,10 @@ const CASES: readonly Case[] = [
   ['payer', 'PATCH /api/documents/8', { readers: [{ id: uuid(5), friend: null }] }, 409],
   ['payer', 'PATCH /api/documents/8?dryRun=true', { readers: [{ id: uuid(5), name: 'Ann', pay: null }] }, 409],
   ['payer', `PATCH /api/people/${uuid(5)}?dryRun=true`, { pay: 5 }, 200],
+  // Guesses at a link to what the role may not read.
+  ['keeper', 'PUT /api/people?on=tenant,name', person('B', 'Max'), 422, { 'if-none-match': '*' }],
+  ['keeper', 'PUT /api/people?on=tenant,name', person('B', 'Max'), 412, { 'if-match': '"old"' }],
+  ['keeper', `PATCH /api/people/${uuid(7)}`, { tenant: { key: 'B' } }, 422],
   // Links of records that the role reads without these links.
   ['payer', `DELETE /api/people/${uuid(6)}?dryRun=true`, undefined, 200],
   ['payer', 'DELETE /api/people?_cnd[name]=Bob&dryRun=true', undefined, 200, { prefer: 'max-affected=1' }],

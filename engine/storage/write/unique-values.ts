@@ -2,21 +2,28 @@
  * Finds the records that a body names by unique values: those to upsert, whose items become creates and updates, and those
  * that it links, which get their identifiers.
  */
+import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json/json.ts';
 import type { RawMembers } from '../../json/tokenizer.ts';
+import type { Identifier } from '../../model/identifier.ts';
 import { type Field, linkKeyIn, type RecordType, relationsIn, type UniqueMembers } from '../../model/model.ts';
-import { ALL_RIGHTS, type Rights, shows } from '../../model/rights.ts';
+import { ALL_RIGHTS, entryOf, type Rights, shows } from '../../model/rights.ts';
 import { type Fault, faultyRequest, throwTogether } from '../../problem.ts';
 import { Overtaken, type Values } from '../driver.ts';
 import type { UpsertRequest, WriteItem, WriteRequest } from '../store.ts';
 import { findHolder, keyIn } from './conflicts.ts';
 import { seenAmong, type Transaction, type UnknownLinks } from './session.ts';
 
-/** The record with these values, unless the client may not read it: only a create may tell of it then. */
+/** The record with these values, unless the client may not read it, or a record that it links: only a create tells of it then. */
 async function findSeen(within: Transaction, rights: Rights, type: RecordType, unique: UniqueMembers, key: Values) {
   const holder = await findHolder(within.writer, within.tables.of(type), unique, key);
+  const { set = {} } = entryOf(rights, type.name, 'create') ?? {};
   const asked = { ...within, rights, sight: new Map() };
-  return holder === undefined ? undefined : (await seenAmong(asked, type, [holder]))[0];
+  const isSeen = async (of: RecordType, identifier?: SqlValue): Promise<boolean> =>
+    (await seenAmong(asked, of, [(identifier ?? '') as Identifier])).length > 0;
+  for (const [at, one] of unique.members.entries())
+    if ('link' in one && !Object.hasOwn(set, one.name) && !(await isSeen(one.target, key[at]))) return undefined;
+  return holder !== undefined && (await isSeen(type, holder)) ? holder : undefined;
 }
 
 /** If two writers both find no record, the unique index stops one, which runs again and finds the record. */
