@@ -440,7 +440,7 @@ test('403 comes before 412', async () => {
   expect((await send('hider', 'POST /api/orders', order, stale)).status).toBe(412);
 });
 
-test('403 comes before 412 and 428, if only the end of the write can tell', async () => {
+test('403 comes before 412, also if only the end of the write can tell', async () => {
   const [stale, none] = [{ 'if-match': '"old"' }, { 'if-none-match': '*' }];
   const [two, three] = [
     [$('a'), $('b')],
