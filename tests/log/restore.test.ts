@@ -451,6 +451,19 @@ test('roles need the history and the right to create, and must be able to read t
   }
 });
 
+test('a part is brought back by who may update its owner', async () => {
+  for (const [branch, status] of [
+    ['south', 403],
+    ['north', 200],
+  ] as const) {
+    const { path } = await newBook({ branch });
+    const { body } = await send(`GET ${path}?include=pages`);
+    const [page] = (body as { readonly pages: readonly { readonly id: number }[] }).pages;
+    await done(`DELETE /api/pages/${page?.id}`);
+    expect((await as('north', `POST /api/pages/${page?.id}/$restore`)).status).toBe(status);
+  }
+});
+
 // They come last: other tests read the whole log.
 test.each([
   ['took', 'books', 'pages (book_id)'],

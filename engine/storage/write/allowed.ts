@@ -280,7 +280,7 @@ function throwForbidden({ records, forbidden: all }: WriteSession): void {
 }
 
 /** Throws `forbidden` unless all records are as they must be at the end of the write. */
-export async function confirm(session: WriteSession, expected: readonly Expected<Identifier>[]): Promise<void> {
+export async function confirm(session: WriteSession, expected: Allowed['expected']): Promise<void> {
   for (const one of await unmetOf(session, expected)) forbidResult(session, one);
   throwForbidden(session);
 }

@@ -270,10 +270,7 @@ async function restoreRecord(
   if (rights.checked === undefined) return written;
   if (written.records.some(({ body }) => body === '')) throw noDeletion(request);
   const { expected } = await allow(session, [{ type, action: 'create', records: [identifier], pointer: '' }]);
-  await confirm(
-    session,
-    expected.map((one) => ({ ...one, record: identifier })),
-  );
+  await confirm(session, expected);
   return written;
 }
 
