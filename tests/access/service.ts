@@ -45,7 +45,10 @@ export async function startService(
 ): Promise<Service> {
   const access = accessDirectory === undefined ? {} : { accessDirectory, identify };
   const engine = await createEngine({ databaseUrl: database.url, schemaDirectory, logLevel: 'warn', ...access });
-  const server = createServer((request, response) => void engine.handler(request, response)).listen(0, '127.0.0.1');
+  const server = createServer((request, response) => {
+    const serve = request.url === '/openapi.json' ? engine.document : engine.handler;
+    serve(request, response);
+  }).listen(0, '127.0.0.1');
   await new Promise((resolve) => server.once('listening', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
