@@ -27,11 +27,8 @@ import { databaseAt, type Location } from '../storage/open.ts';
 import { print, printError } from '../process.ts';
 import { BOOLEAN, command, readModel, STRINGS, withDatabase } from './command.ts';
 
-const PLAN =
-  'records plan [--allow STEP]... [--back] [--sql] [--json]: exit code 0 nothing to do, 2 changes that a start makes, 1 changes that it refuses; --allow and --back show what "records apply" would do with them';
-
 export const plan = command(
-  PLAN,
+  'records plan [--allow STEP]... [--back] [--sql] [--json]: exit code 0 nothing to do, 2 changes that a start makes, 1 changes that it refuses; --allow and --back show what "records apply" would do with them',
   { allow: STRINGS, back: BOOLEAN, sql: BOOLEAN, json: BOOLEAN },
   [],
   async ({ allow = [], back = false, sql = false, json }, _, { schemaDirectory, databaseUrl }) => {
@@ -91,11 +88,8 @@ const behind = ({ last, own }: History): string =>
 
 const WAITING = 'It does without these steps, which "records apply --back" makes:';
 
-const APPLY =
-  'records apply [--allow STEP]... [--back] [--json]: "records plan" shows the steps and their names; --back applies descriptors that the database has left behind';
-
 export const apply = command(
-  APPLY,
+  'records apply [--allow STEP]... [--back] [--json]: "records plan" shows the steps and their names; --back applies descriptors that the database has left behind',
   { allow: STRINGS, back: BOOLEAN, json: BOOLEAN },
   [],
   async ({ allow = [], back = false, json = false }, _, settings) =>

@@ -9,10 +9,8 @@ import type { RecordType } from '../model/model.ts';
 import { print } from '../process.ts';
 import { BOOLEAN, command, readModel, typeNamed } from './command.ts';
 
-const CHECK = 'records check [--json]: exits with 0 if there are no errors, otherwise 1';
-
 export const check = command(
-  CHECK,
+  'records check [--json]: exits with 0 if there are no errors, otherwise 1',
   { json: BOOLEAN },
   [],
   async ({ json = false }, _, { schemaDirectory, accessDirectory }) => {
@@ -30,10 +28,8 @@ export const check = command(
   },
 );
 
-const DESCRIBE = 'records describe [TYPE] [--json | --diagram]';
-
 export const describe = command(
-  DESCRIBE,
+  'records describe [TYPE] [--json | --diagram]',
   { json: BOOLEAN, diagram: BOOLEAN },
   ['[TYPE]'],
   async ({ json = false, diagram }, [name], { schemaDirectory }) => {

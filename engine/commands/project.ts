@@ -30,8 +30,6 @@ const SCRIPTS: Readonly<Record<string, string>> = {
 };
 
 /** Without a manifest, `npm install` would use a parent folder's. */
-const NEW_MANIFEST = '{ "private": true }';
-
 /** `npm init` writes this script. */
 const PLACEHOLDER = /^echo "Error: no test specified" && exit 1$/;
 
@@ -67,7 +65,7 @@ function filled(name: string, words: Readonly<Record<string, string>> = {}): str
 }
 
 function readManifest() {
-  const text = existsSync(MANIFEST) ? readFileSync(MANIFEST, 'utf8') : NEW_MANIFEST;
+  const text = existsSync(MANIFEST) ? readFileSync(MANIFEST, 'utf8') : '{ "private": true }';
   const value = parsed(text.replace(/^\uFEFF/, ''));
   const scripts = isObject(value) ? (value['scripts'] ?? {}) : undefined;
   if (isObject(value) && isObject(scripts)) return { text, value, scripts };

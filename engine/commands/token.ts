@@ -6,10 +6,8 @@ import { print } from '../process.ts';
 import type { Settings } from '../settings/settings.ts';
 import { BOOLEAN, command, readModel, readAccess, refuseUnknownTypes, roleNamed, STRING, STRINGS } from './command.ts';
 
-const USAGE = `records token NAME [--read TYPES] [--write TYPES] [--history TYPES] [--json], or NAME --role ROLE [--claim NAME=VALUE]...: TYPES are names separated by commas, or '*'; without options, --read '*'`;
-
 export const token = command(
-  USAGE,
+  `records token NAME [--read TYPES] [--write TYPES] [--history TYPES] [--json], or NAME --role ROLE [--claim NAME=VALUE]...: TYPES are names separated by commas, or '*'; without options, --read '*'`,
   { read: STRING, write: STRING, history: STRING, role: STRING, claim: STRINGS, json: BOOLEAN },
   ['NAME'],
   async ({ json, ...wanted }, [name], settings) => {

@@ -17,11 +17,8 @@ import { headOf, importLines, type LineFault, LinesRefused } from '../storage/tr
 import { createLineValidator } from '../validation/line-validator.ts';
 import { BOOLEAN, command, createProgress, databaseFile, STRING, withDatabase } from './command.ts';
 
-const EXPORT =
-  'records export FILE [--force]: writes all records of the database as NDJSON; --force replaces an existing file; FILE may be a pipe, or - for standard output';
-
 export const exportRecords = command(
-  EXPORT,
+  'records export FILE [--force]: writes all records of the database as NDJSON; --force replaces an existing file; FILE may be a pipe, or - for standard output',
   { force: BOOLEAN },
   ['FILE'],
   async ({ force = false }, [name], settings) => {
@@ -77,11 +74,8 @@ async function write(model: Model, driver: Driver, out: Writable, name: string):
   return done;
 }
 
-const IMPORT =
-  'records import FILE [--report FILE] [--force] [--unchecked]: reads a file of `records export`, no pipe, into an empty database; --report writes all faults as NDJSON, --force replaces an existing report, --unchecked also reads records that do not meet the checks of their type';
-
 export const importRecords = command(
-  IMPORT,
+  'records import FILE [--report FILE] [--force] [--unchecked]: reads a file of `records export`, no pipe, into an empty database; --report writes all faults as NDJSON, --force replaces an existing report, --unchecked also reads records that do not meet the checks of their type',
   { report: STRING, force: BOOLEAN, unchecked: BOOLEAN },
   ['FILE'],
   async ({ report: reportFile, force = false, unchecked = false }, [file], settings) => {

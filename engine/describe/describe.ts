@@ -9,7 +9,6 @@ import {
   type Model,
   type OrderTerm,
   type RecordType,
-  type Reference,
   type Relation,
 } from '../model/model.ts';
 import { byName, type JsonObject, type JsonValue, withoutUndefined } from '../json/json.ts';
@@ -138,16 +137,15 @@ export function mermaidOf(model: Model): string {
   const columns = types.flatMap((type) =>
     type.references
       .filter(({ target }) => model.types.get(target.name) === target)
-      .map((reference) => columnLine(type, reference)),
+      .map(({ target, relation, required, unique }) =>
+        line(type, `${unique ? '|o' : '}o'}--${required ? '||' : 'o|'}`, target, relation?.name ?? ''),
+      ),
   );
   const joins = model.joinTables.map(({ left, right }) => line(left.type, '}o--o{', right.type, ''));
   return ['erDiagram', ...types.map(({ name }) => `  ${quoted(name)}`), ...columns, ...joins].join('\n');
 }
 
 const quoted = (name: string): string => `"${name}"`;
-
-const columnLine = (type: RecordType, { target, relation, required, unique }: Reference): string =>
-  line(type, `${unique ? '|o' : '}o'}--${required ? '||' : 'o|'}`, target, relation?.name ?? '');
 
 const line = (from: RecordType, ends: string, to: RecordType, label: string): string =>
   `  ${quoted(from.name)} ${ends} ${quoted(to.name)} : "${label}"`;

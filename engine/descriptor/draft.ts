@@ -101,7 +101,7 @@ function withoutParts(value: JsonObject, faulty: readonly YamlPath[]): Descripto
     const key = path.at(-1) ?? '';
     const parent = path.slice(0, -1).reduce<unknown>(memberOf, draft);
     if (Array.isArray(parent)) parent[Number(key)] = path.length === 2 ? (EMPTY.get(path[0]) ?? null) : '';
-    else if (isObject(parent) && isMember(path)) Reflect.set(parent, key, {});
+    else if (isObject(parent) && path.length === 2 && NAMING_KEYS.has(path[0])) Reflect.set(parent, key, {});
     else if (isObject(parent)) Reflect.deleteProperty(parent, key);
   }
   return draft;
@@ -110,8 +110,6 @@ function withoutParts(value: JsonObject, faulty: readonly YamlPath[]): Descripto
 /** Only own members: a name may be that of a property of every object. */
 const memberOf = (node: unknown, step: string | number): unknown =>
   Object.hasOwn(Object(node), step) ? Reflect.get(Object(node), step) : undefined;
-
-const isMember = (path: YamlPath): boolean => path.length === 2 && (path[0] === 'fields' || path[0] === 'relations');
 
 export interface RelationEnd {
   readonly type: TypeDraft;

@@ -98,11 +98,9 @@ export const knows = ({ key, types }: Rights, typeName: string): boolean => key 
 
 const canRead = (rights: Rights, typeName: string): boolean => entryOf(rights, typeName, 'read') !== undefined;
 
-const actionOf = (operation: Operation): Action => (operation === 'list' || operation === 'get' ? 'read' : operation);
-
 /** Whether the client can do this to some records; types that it does not know do not exist for it. */
 export const can = (rights: Rights, type: RecordType, operation: Operation): boolean =>
-  entryOf(rights, type.name, actionOf(operation)) !== undefined &&
+  entryOf(rights, type.name, operation === 'list' || operation === 'get' ? 'read' : operation) !== undefined &&
   (operation !== 'create' || !requiresHidden(rights, type));
 
 /** Whether an entry has a field or relation, or an open key. */

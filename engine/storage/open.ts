@@ -112,14 +112,17 @@ export interface Location {
 
 export function databaseAt(url: string): Location {
   const [, scheme = '', location = ''] = /^([a-z]+):(.+)$/s.exec(url) ?? [];
-  if (scheme === 'sqlite')
+  if (scheme === 'sqlite') {
+    const found = statSync(location, { throwIfNoEntry: false });
+    const isNew = found === undefined || (found.isFile() && found.size === 0);
     return {
       open: (options) => {
         refuseUnusableFile(location);
         return openSqlite(location, options);
       },
-      empty: isNew(location) ? { dialect: sqliteDialect, reader: () => connect(':memory:', false) } : undefined,
+      empty: isNew ? { dialect: sqliteDialect, reader: () => connect(':memory:', false) } : undefined,
     };
+  }
   if (scheme !== 'postgres' && scheme !== 'postgresql')
     throw new StartError(
       `DATABASE_URL is "${withoutPassword(url)}"; expected sqlite:FILE or postgres://USER:PASSWORD@HOST:PORT/DATABASE`,
@@ -129,11 +132,6 @@ export function databaseAt(url: string): Location {
     replicas: async (...asked) => (await import('./postgres/driver.ts')).openReplicas(`postgres:${location}`, ...asked),
     empty: undefined,
   };
-}
-
-function isNew(file: string): boolean {
-  const found = statSync(file, { throwIfNoEntry: false });
-  return found === undefined || (found.isFile() && found.size === 0);
 }
 
 /** Reads go to a replica that has the client's last position, else to the primary. `mapped`: see Database.watch. */

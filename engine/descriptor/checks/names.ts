@@ -224,9 +224,6 @@ export const checkMembers: TypeCheck = function* (type) {
       }
 };
 
-const textsOf = ({ fields }: TypeDraft): readonly string[] =>
-  [...fields].flatMap(([name, { type }]) => (type === 'string' ? name : []));
-
 /** Words about how people see records. */
 export const checkPresents: TypeCheck = function* (type, schema) {
   const { draft, fields, relations, identifier } = type;
@@ -246,8 +243,9 @@ export const checkPresents: TypeCheck = function* (type, schema) {
       if (target) yield* unknownField(target, field, [...target.fields.keys(), target.identifier], ['label']);
     }
   }
+  const texts = [...fields].flatMap(([name, { type: kind }]) => (kind === 'string' ? name : []));
   for (const [name, { shows }] of fields)
     // A faulty key leaves an empty object.
     if (typeof shows === 'object' && 'money' in shows && !/^[A-Z]{3}$/.test(shows.money))
-      yield* unknownField(type, shows.money, textsOf(type), ['fields', name, 'shows', 'money']);
+      yield* unknownField(type, shows.money, texts, ['fields', name, 'shows', 'money']);
 };

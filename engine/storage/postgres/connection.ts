@@ -249,8 +249,6 @@ interface ParsedNames {
 /** Characters of the statements that the server keeps for a connection. */
 const keptChars = new WeakMap<Connection, number>();
 
-const textOf = (value: SqlValue): string | null => (typeof value === 'number' ? String(value) : value);
-
 /** pg calls these methods on server messages. Its own class always requests column types: a fifth of a short read. */
 class RowsQuery extends Query {
   declare callback: (error: unknown, result?: unknown) => void;
@@ -297,7 +295,8 @@ class RowsQuery extends Query {
           if (kept > MAX_KEPT_CHARS) outdated.add(connection);
         }
       }
-      connection.bind({ statement: name, values: values.map(textOf) }, true);
+      const texts = values.map((value) => (typeof value === 'number' ? String(value) : value));
+      connection.bind({ statement: name, values: texts }, true);
       if (columns === undefined) connection.describe({ type: 'P', name: '' }, true);
       connection.execute(null, true);
     }
