@@ -83,10 +83,10 @@ function stringified(value: unknown, replacer: (key: string, value: unknown) => 
   }
 }
 
-/** The limits of a batch: each of its records may have all keys of its type. */
+/** The limits of a batch: each of its records may have all keys of its type, and link a record at each relation. */
 export const batchLimits = ({ fields, relations }: RecordType, limits: BodyLimits): BodyLimits => ({
   ...limits,
-  bodyKeys: limits.bodyKeys + limits.batchLimit * (fields.size + relations.size + OWN_KEYS),
+  bodyKeys: limits.bodyKeys + limits.batchLimit * (fields.size + 2 * relations.size + OWN_KEYS),
 });
 
 /** The identifier and ITEM_TAG. */

@@ -356,6 +356,21 @@ describe('the limit on keys grows with the records that a body may have', () => 
     expect((await exchange(wide.url, 'POST /api/wides', { headers, body })).status).toBe(201);
   });
 
+  const LINKS = list(25).map((index) => `link_${index}`);
+  const linked = useServer({
+    files: {
+      'node.yaml': `type: Node\nrelations:\n${LINKS.map((name) => `  ${name}: { kind: belongsTo, type: Node }\n`).join('')}`,
+    },
+  });
+
+  test('also where each record has many links', async () => {
+    const headers = { ...HEADERS, prefer: 'return=minimal' };
+    const send = (body: string) => exchange(linked.url, 'POST /api/nodes', { headers, body });
+    expect((await send('{}')).status).toBe(201);
+    const links = JSON.stringify(Object.fromEntries(LINKS.map((name) => [name, { id: 1 }])));
+    expect((await send(`[${records(',', links)}]`)).status).toBe(201);
+  });
+
   test('but not for one record', async () => {
     const body = JSON.stringify(Object.fromEntries(list(20_001).map((index) => [index, 1])));
     const { status, text } = await exchange(wide.url, 'POST /api/wides', { headers: HEADERS, body });
