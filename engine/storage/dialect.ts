@@ -30,6 +30,8 @@ export interface RecordStatement {
   readonly reads: readonly string[];
   /** It shows nothing of the records, and reads all. */
   readonly isOfData?: boolean;
+  /** Whether it may read all records, and not just a few. */
+  readonly readsMany?: boolean;
   /** How many sets its filters read, 0 by default. */
   readonly sets?: number;
 }

@@ -8,6 +8,7 @@ import type { RecordType } from '../../engine/model/model.ts';
 import { createQueryResolver } from '../../engine/query/resolve.ts';
 import { readSettings } from '../../engine/settings/settings.ts';
 import { postgresDialect } from '../../engine/storage/postgres/dialect.ts';
+import { sqliteDialect } from '../../engine/storage/sqlite/dialect.ts';
 import { createVisible } from '../../engine/storage/read/clause.ts';
 import { compileList } from '../../engine/storage/read/lists.ts';
 import { SHOWN_LIMITS } from '../../engine/storage/read/views.ts';
@@ -76,4 +77,15 @@ test('shows many sets without reading whole tables first', () => {
   const { sql } = createVisible(postgresDialect).bind(query.view.rights, page).statement;
   expect(sql.match(/exists \(select 1 from/g)).toHaveLength(9);
   expect(sql).toContain('"parts" as not materialized (');
+});
+
+test('one record is asked for its sets, and SQLite finds those of many at once', () => {
+  const access = mkdtempSync(join(tmpdir(), 'access-'));
+  writeFileSync(join(access, 'reader.yaml'), ROLE);
+  const model = loadModel('tests/fixtures/roles/schema');
+  const rights = createBinder(loadRoles(access, model).roles.get('reader') as Role, model, () => undefined)({});
+  const order = { query: 'select 1 from `orders` where `id` = ?', reads: ['orders'] };
+  const sqlOf = (readsMany: boolean) =>
+    createVisible(sqliteDialect).bind(rights, { ...order, readsMany }).statement.sql;
+  expect([false, true].map((readsMany) => / in \(select/.test(sqlOf(readsMany)))).toEqual([false, true]);
 });

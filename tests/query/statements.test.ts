@@ -130,3 +130,8 @@ test('the statements of SQLite look up the records of a set once', () => {
   const { page } = compileList(queriesOf('Author').list('_cnd[books][$some][0][title]=T'), sqliteDialect, SHOWN_LIMITS);
   expect(page.query).toMatch(/`id` in \(select/);
 });
+
+test.each(['=5', '[in]=5,6'])('but those of each record where a list has few: _cnd[id]%s', (few) => {
+  const list = queriesOf('Author').list(`_cnd[id]${few}&_cnd[books][$some][title]=T&_cnd[books][$every][pages]=1`);
+  expect(compileList(list, sqliteDialect, SHOWN_LIMITS).page.query).not.toMatch(/in \(select/);
+});

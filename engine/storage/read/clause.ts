@@ -19,7 +19,7 @@ import {
 import { type Column, columnsOf, writtenSql } from '../columns.ts';
 import type { Dialect, RecordStatement, Statement } from '../dialect.ts';
 import type { Reader, RecordReader, Values } from '../driver.ts';
-import { createJoinedTables, sqlOf } from './conditions.ts';
+import { createJoinedTables, perRecord, sqlOf } from './conditions.ts';
 import { relationsIn } from './heaviness.ts';
 import { tablesOfPath } from './views.ts';
 
@@ -44,7 +44,7 @@ export function createVisible(dialect: Dialect) {
   const boundTo = memoized((rights: Rights) =>
     memoized((statement: RecordStatement): Bound => {
       if (rights.tables === undefined) return { statement: plain(statement), values: [] };
-      return prepared(new Clause(rights, dialect).before(statement));
+      return prepared(new Clause(rights, dialect, statement.readsMany).before(statement));
     }),
   );
   const meeting = memoized((conditions: readonly Filter[], table: VisibleTable, rights: Rights): Bound =>
@@ -91,13 +91,16 @@ const wholeName = (name: string): string => (name.endsWith(PARTS) ? name.slice(0
 class Clause {
   readonly #rights: Rights;
   readonly #dialect: Dialect;
+  /** That of conditions. */
+  readonly #asking: Dialect;
   /** The whole tables that conditions read, by the names without `$`. */
   readonly #data = new Set<string>();
   readonly #values: SqlValue[] = [];
 
-  constructor(rights: Rights, dialect: Dialect) {
+  constructor(rights: Rights, dialect: Dialect, readsMany = false) {
     this.#rights = rights;
     this.#dialect = dialect;
+    this.#asking = readsMany ? dialect : perRecord(dialect);
   }
 
   before({ query, reads, isOfData = false, sets = 0 }: RecordStatement) {
@@ -180,7 +183,7 @@ class Clause {
   #condition(data: RecordType, conditions: readonly Filter[] | undefined, alias: string) {
     if (conditions === undefined) return { joins: '', condition: '1 = 0' };
     const source = createJoinedTables(data, this.#dialect, alias);
-    const { sql: written, values } = sqlOf(conditions, source, this.#dialect);
+    const { sql: written, values } = sqlOf(conditions, source, this.#asking);
     // For a bare parameter, SQLite may prepare the statement again each time that values are bound.
     const sql = this.#dialect.plansSets ? written : written.replaceAll('?', '+?');
     for (const name of tablesOfPath(relationsIn(conditions))) this.#data.add(name.slice(0, -1));

@@ -105,6 +105,9 @@ function shapeOf(condition: Filter): string {
   return `${kind} ${path.name} ${operator} ${countOf(operator, value)}${rangeOf(condition) ? ' range' : ''}`;
 }
 
+/** Where few records are read, each asks for its own sets, since those of all would be read first. */
+export const perRecord = (dialect: Dialect): Dialect => ({ ...dialect, plansSets: true });
+
 export function sqlOf(conditions: readonly Filter[], source: JoinedTables, dialect: Dialect): SqlCondition {
   return all(conditions.map((condition) => oneCondition(condition, source, dialect)));
 }

@@ -41,7 +41,7 @@ const indexesOf = ({ indexes, references }: RecordType): readonly (readonly Inde
   ...references.flatMap(({ relation }) => (relation ? [[relation, 'identifier' as const]] : [])),
 ];
 
-function findsFew({ indexes }: RecordType, filter: Filter): boolean {
+export function findsFew({ indexes }: RecordType, filter: Filter): boolean {
   if (filter.kind !== 'value' || (filter.operator !== 'eq' && filter.operator !== 'in')) return false;
   const column = columnOf(filter.path);
   return (

@@ -4,9 +4,17 @@ import { perKey } from '../../memo.ts';
 import type { ListQuery } from '../../query/list-query.ts';
 import type { Dialect, RecordStatement } from '../dialect.ts';
 import type { Row } from '../driver.ts';
-import { all, createJoinedTables, shapeOfConditions, type SqlCondition, sqlOf, valuesOf } from './conditions.ts';
+import {
+  all,
+  createJoinedTables,
+  perRecord,
+  shapeOfConditions,
+  type SqlCondition,
+  sqlOf,
+  valuesOf,
+} from './conditions.ts';
 import { cursorCondition } from './cursors.ts';
-import { greatestIdentifier, relationsIn, servedByIndex, setsIn } from './heaviness.ts';
+import { findsFew, greatestIdentifier, relationsIn, servedByIndex, setsIn } from './heaviness.ts';
 import { createDeepLimit, limitedJson, ROOT_ALIAS, type ShownLimits, tablesOfPath, tablesOfView } from './views.ts';
 
 /** Replaces long JSON, which never contains this character. */
@@ -32,18 +40,20 @@ export function compileList(query: ListQuery, dialect: Dialect, most: ShownLimit
   const identifier = `${ROOT_ALIAS}.${id}`;
 
   const counted = createJoinedTables(type, dialect);
-  const matching = sqlOf(query.filters, counted, dialect);
+  const readsMany = !query.filters.some((filter) => findsFew(type, filter));
+  const asking = readsMany ? dialect : perRecord(dialect);
+  const matching = sqlOf(query.filters, counted, asking);
   const selectMatching = (columns: string, before = '', within = ''): string =>
     selectSql(columns, `${before}${counted.from} ${counted.joins()}`, all([{ sql: within, values: [] }, matching]));
   const relations = [...relationsIn(query.filters), ...order.flatMap(({ path }) => path.relations)];
   const tables = [...tablesOfView(view), ...tablesOfPath(relations)];
   const sets = setsIn(query.filters);
-  const statement = (text: string): RecordStatement => ({ query: text, reads: tables, sets });
+  const statement = (text: string): RecordStatement => ({ query: text, reads: tables, readsMany, sets });
   const ofData = (sql: string): RecordStatement => ({ ...statement(sql), isOfData: true });
   const count = statement(selectMatching('count(*)'));
 
   const source = createJoinedTables(type, dialect);
-  const filters = sqlOf(query.filters, source, dialect);
+  const filters = sqlOf(query.filters, source, asking);
   const paths = order.map(({ path }) => source.path(path));
   const where = all([filters, cursorCondition(query, paths)]);
   const from = `${source.from} ${source.joins()}`;

@@ -110,7 +110,7 @@ export function compileSummary(query: SummaryQuery, dialect: Dialect) {
     ...keys.flatMap(({ shown }) => (shown ? tablesOfView(shown) : [])),
   ];
   const sets = setsIn(filters);
-  const statement = (text: string): RecordStatement => ({ query: text, reads: tables, sets });
+  const statement = (text: string): RecordStatement => ({ query: text, reads: tables, readsMany: true, sets });
   const ofData = (sql: string): RecordStatement => ({ ...statement(sql), isOfData: true });
   return {
     page: statement(`${select} (select * from (${found}) as groups$${orderBy} ${dialect.limit}) as page$${orderBy}`),
