@@ -11,7 +11,6 @@ const REVISION_TABLE = `${ENGINE_PREFIX}revision`;
 /** Who writes to the log of changes. */
 const CONTEXT_TABLE = `${ENGINE_PREFIX}context`;
 const LOG_TABLE = `${ENGINE_PREFIX}log`;
-const LAST_ENTRY = `(select max(seq) from sqlite_sequence where name = '${LOG_TABLE}')`;
 
 const quote = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
 
@@ -35,7 +34,7 @@ const log: Dialect['log'] = {
   differ: (one, other) => `${one} is not ${other}`,
   number: 'abs(random() % 2147483648)',
   attribute: {
-    sql: `update ${CONTEXT_TABLE} set tx = 1 + coalesce(${LAST_ENTRY}, 0), at = ${NOW_MS}, actor = ?, request = ?`,
+    sql: `update ${CONTEXT_TABLE} set tx = 1 + coalesce((select max(position) from ${LOG_TABLE}), 0), at = ${NOW_MS}, actor = ?, request = ?`,
   },
   unattribute: { sql: `update ${CONTEXT_TABLE} set tx = null, at = null, actor = null, request = null` },
   // Other programs do not number their writes: the time tells their statements apart.
