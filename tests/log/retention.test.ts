@@ -1,4 +1,6 @@
 /** How long entries are kept, and what becomes of cursors. */
+import { createFeed } from '../../engine/storage/log/feed.ts';
+import { databaseAt } from '../../engine/storage/open.ts';
 import { ask } from '../support/ask.ts';
 import { runSql } from '../support/databases.ts';
 import { onSqlite } from '../support/only.ts';
@@ -68,6 +70,19 @@ test('records prune: more entries than one transaction deletes, and bad options'
   const plain = await newProject({ 'plain.yaml': 'type: Plain\nfields: { name: { type: string } }\n' });
   await plain.starts();
   expect((await plain.run('prune', '--older-than', '1')).err).toContain('The database has no histories');
+});
+
+test('entries are deleted once at a time, however many there are', async () => {
+  const project = await newProject(FILES);
+  await project.serving(async (url) => {
+    const names = Array.from({ length: 1000 }, () => ({ name: 'A' }));
+    for (let times = 0; times < 2; times += 1) expect((await ask(url, 'POST /api/products', names)).status).toBe(201);
+  });
+  const driver = await databaseAt(project.database.url).open();
+  const { forget } = createFeed(driver);
+  expect(await Promise.all([forget(0), forget(0)])).toEqual([2000, 2000]);
+  expect(await forget(0)).toBe(0);
+  await driver.close();
 });
 
 onSqlite('cursors of a database that a backup has replaced are 410', async () => {

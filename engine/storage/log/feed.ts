@@ -239,27 +239,29 @@ const DELETED_TOGETHER = 1000;
 /** Milliseconds between deletions, at least: SQLite's write lock is not fair. */
 const PAUSE_MS = 5;
 
-/** Deletes entries that are older than some days, from the beginning of the log. Returns their number, undefined if there is no log. */
+/** Deletes entries that are older than some days, oldest first, once at a time. Returns their number, undefined without a log. */
 function createForgetting(driver: FeedDriver, readEnd: () => Promise<End>) {
   const oldest: Statement = {
-    sql: `select max(position) from (select position, at from ${LOG_TABLE} where position <= ? order by position limit ${DELETED_TOGETHER}) as oldest where at <= ?`,
+    sql: `select max(position) from (select position, at from ${LOG_TABLE} where position > ? and position <= ? order by position limit ${DELETED_TOGETHER}) as oldest where at <= ?`,
   };
   const expire: Statement = { sql: `update ${CONTEXT_TABLE} set expired = ? where expired < ?` };
-  const remove: Statement = { sql: `delete from ${LOG_TABLE} where position <= ?` };
-  return async (days: number): Promise<number | undefined> => {
+  const remove: Statement = { sql: `delete from ${LOG_TABLE} where position > ? and position <= ?` };
+  async function forget(days: number): Promise<number | undefined> {
     if (!(await driver.existing()).includes(LOG_TABLE)) return undefined;
     const before = Date.now() - days * DAY_MS;
     for (let deleted = 0; ;) {
       const began = performance.now();
-      const { readable } = await readEnd();
-      const upTo = (await driver.value(oldest, [readable, before])) ?? null;
+      const { expired, readable } = await readEnd();
+      const upTo = (await driver.value(oldest, [expired, readable, before])) ?? null;
       if (upTo === null) return deleted;
       const { changes } = await driver.write(async (writer) => {
         await writer.run(expire, [upTo, upTo]);
-        return writer.run(remove, [upTo]);
+        return writer.run(remove, [expired, upTo]);
       });
       deleted += changes;
       await delay(Math.max(PAUSE_MS, performance.now() - began));
     }
-  };
+  }
+  let running: ReturnType<typeof forget> | undefined;
+  return (days: number) => (running ??= forget(days).finally(() => (running = undefined)));
 }
