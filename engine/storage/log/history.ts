@@ -15,11 +15,10 @@ import { CONTEXT_TABLE, LOG_TABLE } from './recording.ts';
 
 const LOG_NUMBER: Statement = { sql: `select cast(log as text) from ${CONTEXT_TABLE}` };
 
-type Work<T> = (reader: Reader) => Promise<T>;
-
 const UNLIMITED = Number.MAX_SAFE_INTEGER;
 /** On SQLite, what looks through more rows is read by a search process. */
 const MAX_QUICK_ROWS = 1000;
+const TOO_MANY = Symbol('too many rows');
 /** Rows that one statement reads for a page. */
 const MAX_ROWS = 10_000;
 
@@ -81,13 +80,14 @@ export function createLogReads(driver: Driver, { record }: Reads): Pick<Store, '
   });
 
   /** Reads between requests, or on SQLite by a search process what looks through many rows. */
-  async function reading<T>(count: Work<number>, work: Work<T>, caller: Caller): Promise<T> {
-    const isLong = driver.mostCounted < Infinity && (await driver.read(count, caller)) >= MAX_QUICK_ROWS;
-    return driver[isLong ? 'scan' : 'read'](work, caller);
+  async function reading<T>(work: (reader: Reader, most: number) => Promise<T | typeof TOO_MANY>, caller: Caller) {
+    const most = driver.mostCounted < Infinity ? MAX_QUICK_ROWS : UNLIMITED;
+    const quick = await driver.read((reader) => work(reader, most), caller);
+    return quick === TOO_MANY ? driver.scan((reader) => work(reader, UNLIMITED) as Promise<T>, caller) : quick;
   }
 
   /** The sources and records of a record's own entries, and the owners of those of its parts. `most`: parts of a relation. */
-  async function placesOf(reader: Reader, view: View, identifier: Identifier, caller: Caller, most = UNLIMITED) {
+  async function placesOf(reader: Reader, view: View, identifier: Identifier, caller: Caller, most: number) {
     const { rights } = view;
     const whole = wholeOf(view.type);
     const charge = charging(caller);
@@ -141,25 +141,25 @@ export function createLogReads(driver: Driver, { record }: Reads): Pick<Store, '
   return {
     history: (query, identifier, caller = NO_CLIENT) => {
       const { view, after } = query;
-      const work = async (reader: Reader): Promise<LogPage | undefined> => {
+      return reading(async (reader, most) => {
         const isThere = (await record(reader, view, identifier, caller)) !== undefined;
         if (!isThere && !hasWholeHistory(view.rights, wholeOf(view.type))) return undefined;
-        const places = await placesOf(reader, view, identifier, caller);
+        const places = await placesOf(reader, view, identifier, caller, most);
+        if (places.flat().length >= most) return TOO_MANY;
         const bound = { statement: statements.history, values: places.map((one) => JSON.stringify(one)) };
         const page = await pageOf(reader, query, bound, caller, (...one) => entryJson(...one, { values: true }));
         return isThere || after !== undefined || page.entries.length > 0 ? page : undefined;
-      };
-      const count = async (reader: Reader): Promise<number> =>
-        (await placesOf(reader, view, identifier, caller, MAX_QUICK_ROWS)).flat().length;
-      return reading(count, work, caller);
+      }, caller);
     },
     deleted: (query, caller = NO_CLIENT) => {
       const type = wholeOf(query.view.type);
       const bound = { statement: statements.deleted(type), values: [] };
-      const work = (reader: Reader): Promise<LogPage> => pageOf(reader, query, bound, caller, deletionJson);
-      const count = async (reader: Reader): Promise<number> =>
-        Number(await reader.value(statements.deletions, [type.table, MAX_QUICK_ROWS, 0]));
-      return reading(count, work, caller);
+      return reading(async (reader, most) => {
+        const isLimited = most < UNLIMITED;
+        if (isLimited && Number(await reader.value(statements.deletions, [type.table, most, 0])) >= most)
+          return TOO_MANY;
+        return pageOf(reader, query, bound, caller, deletionJson);
+      }, caller);
     },
   };
 }
