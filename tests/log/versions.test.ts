@@ -152,3 +152,20 @@ test('links to records whose identifiers were of another kind are left out, and 
     expect([status, body]).toEqual([200, { id: 1, text: 'A', author: null }]);
   });
 });
+
+test('a new record does not have the parts of one that had its identifier in another table', async () => {
+  const thing = (identifier: string) => ({
+    'thing.yaml': `type: Thing\nhistory: true\nidentifier: ${identifier}\nrelations: { parts: { kind: hasMany, type: Part, owned: true } }\n`,
+  });
+  const project = await newProject({ ...thing('{ type: string }'), 'part.yaml': 'type: Part\n' });
+  await project.serving(async (url) => {
+    expect((await ask(url, 'POST /api/things', { id: '1', parts: [{}] })).status).toBe(201);
+    expect((await ask(url, 'DELETE /api/things/1')).status).toBe(200);
+  });
+  project.write(thing('{}'));
+  await project.serving(async (url) => {
+    expect((await ask(url, 'POST /api/things', {})).body).toMatchObject({ id: 1 });
+    expect((await ask(url, 'GET /api/things/1/$history')).body).toMatchObject([{ type: 'Thing', operation: 'create' }]);
+    expect((await ask(url, 'GET /api/parts/$deleted')).body).toMatchObject([{ identifier: 1 }]);
+  });
+});

@@ -155,8 +155,7 @@ export function createLogReads(driver: Driver, { record }: Reads): Pick<Store, '
       const type = wholeOf(query.view.type);
       const bound = { statement: statements.deleted(type), values: [] };
       return reading(async (reader, most) => {
-        const isLimited = most < UNLIMITED;
-        if (isLimited && Number(await reader.value(statements.deletions, [type.table, most, 0])) >= most)
+        if (most < UNLIMITED && Number(await reader.value(statements.deletions, [type.table, most, 0])) >= most)
           return TOO_MANY;
         return pageOf(reader, query, bound, caller, deletionJson);
       }, caller);

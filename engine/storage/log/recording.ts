@@ -41,8 +41,11 @@ export function logTables({ tableOptions, log: { position, number }, integer }: 
   ];
 }
 
-/** For a table that is dropped: another one may get its name. */
-export const forgetTable = (table: string): string => `delete from ${LOG_TABLE} where source = ${literal(table)}`;
+/** For a table that is dropped: another one may get its name, and must not get its parts. */
+export const forgetTable = (table: string): readonly string[] => [
+  `delete from ${LOG_TABLE} where source = ${literal(table)}`,
+  `update ${LOG_TABLE} set owner = null where ${literal(`${table}/`)} = substr(owner, 1, length(${literal(`${table}/`)}))`,
+];
 
 const ERASE = `update ${LOG_TABLE} set "old" = null, "new" = null, unrecorded = null, actor = null where source = ? and record = ?`;
 const ERASED: Statement = { sql: ERASE };

@@ -72,5 +72,5 @@ function forgetting({ forgets, table = '' }: Task, { log, locks }: Dialect): rea
   if (!forgets) return [];
   // The function stays when its triggers go with the table.
   const [, ...left] = locks ? log.drop(triggerName(table), table) : [];
-  return plainTasks('define', [...left, forgetTable(table)]);
+  return plainTasks('define', [...left, ...forgetTable(table)]);
 }
