@@ -38,6 +38,10 @@ const losses: Readonly<Record<string, (file: string) => void>> = {
   'is cut off': (file) => truncateSync(file, 512),
   'has its log emptied': (file) => truncateSync(`${file}-wal`),
   'has its log cut off': (file) => truncateSync(`${file}-wal`, 40_960),
+  'is moved, and a link put in its place': (file) => {
+    renameSync(file, `${file}.away`);
+    symlinkSync(`${file}.away`, file);
+  },
   'goes with its folder': (file) => renameSync(dirname(file), `${dirname(file)}-away`),
 };
 

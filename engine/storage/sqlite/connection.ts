@@ -1,5 +1,5 @@
 /** Opens connections to an SQLite file. Each prepares a statement once. */
-import { realpathSync, statSync, utimesSync } from 'node:fs';
+import { lstatSync, realpathSync, statSync, utimesSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import type { Caller } from '../../edge/caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
@@ -160,10 +160,9 @@ const LOG_PAGE_HEAD_BYTES = 24;
 export function watchPlace(file: string, { database, get, value }: SqliteConnection): () => void {
   const real = realpathSync(file);
   const look = () => [file, `${real}-wal`, `${real}-shm`].map((one) => statSync(one, { throwIfNoEntry: false }));
+  // By a link in its place, others would find another log.
   const inodes = (): string =>
-    look()
-      .map((found) => found?.ino)
-      .join();
+    [...look(), lstatSync(real, { throwIfNoEntry: false })].map((found) => found?.ino).join();
   const atStart = inodes();
   const pageBytes = Number(value({ sql: 'pragma page_size' }, []));
   let before: { readonly version: unknown; readonly size: number } | undefined;
