@@ -22,10 +22,8 @@ export const cursorOf = (log: string, position: number): string => `${log}-${pos
 
 const CURSOR = /^(\d{1,19})-(0|[1-9]\d{0,15})$/;
 
-const AFTER: FaultPlace = { parameter: 'after' };
-
 /** Throws if a text is no cursor, and `cursor-expired` if it is one of another log. */
-export function positionIn(cursor: string, log: string, place = AFTER): number {
+export function positionIn(cursor: string, log: string, place: FaultPlace = { parameter: 'after' }): number {
   const [, known, position] = CURSOR.exec(cursor) ?? [];
   const message = `${Object.values(place).join()} is not a cursor: send the "next" of an answer, or the "cursor" of an entry`;
   const code = 'header' in place ? 'invalid-header' : 'invalid-query';

@@ -166,12 +166,9 @@ function typeTrigger(type: RecordType, dialect: Dialect): LogTrigger {
     const record = textOf(of(row, type.identifier.column));
     return owner.length === 0 ? { record } : { record, owner: first };
   };
-  const present =
-    (row: RowAlias) =>
-    ({ name }: RecordedColumn): string =>
-      `${of(row, name)} is not null`;
   const whole = (row: RowAlias, operation: string, when?: string): LogStatement => {
-    const values = { ...identity(row), [row]: object(row, present(row)), ...unrecorded(present(row)) };
+    const isPresent = ({ name }: RecordedColumn): string => `${of(row, name)} is not null`;
+    const values = { ...identity(row), [row]: object(row, isPresent), ...unrecorded(isPresent) };
     return insertInto(type.table, { operation, values, when }, dialect);
   };
   const isOther = log.differ(of('old', type.identifier.column), of('new', type.identifier.column));
