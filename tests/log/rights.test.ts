@@ -6,6 +6,7 @@ import { createToken, parseTypes, tokenLine } from '../../engine/access/tokens.t
 import { serve } from '../../engine/server/serve.ts';
 import { readSettings } from '../../engine/settings/settings.ts';
 import { ask } from '../support/ask.ts';
+import { runSql } from '../support/databases.ts';
 import { createProject, type Project, runCommand } from '../support/project.ts';
 
 const FILES = {
@@ -316,4 +317,15 @@ describe('$changes', () => {
     expect((await as('orders', 'GET /api/$changes?type=Customer')).status).toBe(400);
     expect((await as('auditor', 'GET /api/$changes?type=Customer')).status).toBe(200);
   });
+});
+
+test('entries that the client does not see are passed over while others are served', async () => {
+  const entry = `'lines', '1', 'orders/1', 'update', 0, -1, '{"cost":"1"}', '{"cost":"2"}'`;
+  const counted = 'with recursive n (i) as (select 1 union all select i + 1 from n where i < 50000)';
+  const columns = 'source, record, owner, operation, at, tx, "old", "new"';
+  await runSql(project.database, `insert into _records_log (${columns}) ${counted} select ${entry} from n`);
+  const history = historyFor('clerk');
+  const first = await Promise.race([history, as('clerk', 'GET /api/orders/1').then(({ status }) => status)]);
+  expect(first).toBe(200);
+  expect(await history).toHaveLength(3);
 });

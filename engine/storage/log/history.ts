@@ -1,4 +1,5 @@
 /** Reads the log of one record with its parts, and the records of a type that were deleted. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
 import { memoized } from '../../memo.ts';
 import { type Identifier, identifierSql } from '../../model/identifier.ts';
@@ -19,8 +20,8 @@ const UNLIMITED = Number.MAX_SAFE_INTEGER;
 /** On SQLite, what looks through more rows is read by a search process. */
 const MAX_QUICK_ROWS = 1000;
 const TOO_MANY = Symbol('too many rows');
-/** Rows that one statement reads for a page. */
-const MAX_ROWS = 10_000;
+/** Rows that one statement reads for a page. Reading more would hold up other requests. */
+const MAX_ROWS = 5000;
 
 /** The parts of a record whose log is read with its own: they are visible if it is. */
 export function partsFor(rights: Rights, type: RecordType): readonly Relation[] {
@@ -128,7 +129,8 @@ export function createLogReads(driver: Driver, { record }: Reads): Pick<Store, '
       const rows = await reader.all(statement, [...values, before, size, 0], (row) => row.forEach(charge));
       entries.push(...rows.flatMap((row) => read(row) ?? []));
       before = Number(rows.at(-1)?.[0]);
-      isEnd = rows.length < size;
+      isEnd = rows.length < size || caller.signal.aborted;
+      await nextTurn();
     }
     const page = entries.slice(0, limit);
     const next = entries.length > limit ? page.at(-1) : undefined;
