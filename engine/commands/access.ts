@@ -48,11 +48,12 @@ function describeRule(role: Role, type: RecordType, action: Action, model: Model
   const [written] = role.entriesOf(type, action);
   if (rule === false) return `no (${written ? placeOf(written) : ''})`;
   const rights = createBinder(role, model, () => undefined)({});
-  if (rule && action === 'create' && requiresHidden(rights, type))
-    return `no, since a new record must link one of a type that may not be read (${rule.at})`;
+  const owners = ownersOf(type);
+  if (!entryOf(rights, type.name, action)) return 'no';
+  if (action === 'create' && requiresHidden(rights, type, rule ? undefined : owners[0]?.relation))
+    return `no, since a new record must link one of a type that may not be read${rule ? ` (${rule.at})` : ''}`;
   if (rule) return `${summaryOf(rule, written?.value)} (${rule.at})`;
-  const owners = ownersOf(type).map(({ parts }) => `${parts.source.name}.${parts.name}`);
-  return entryOf(rights, type.name, action) ? `with its owner, through ${owners.join(' or ')}` : 'no';
+  return `with its owner, through ${owners.map(({ parts }) => `${parts.source.name}.${parts.name}`).join(' or ')}`;
 }
 
 const describeHistory = (role: Role, { name }: RecordType, model: Model): string =>
