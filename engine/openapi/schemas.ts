@@ -231,7 +231,9 @@ const describedValue = (schema: JsonObject, { nullable, description, examples }:
 
 function fieldDescription(field: Field, type: RecordType): string {
   const { description, name, unique, readOnly, generated, isNowByDefault, sensitive, caseless } = field;
-  const lacking = [...type.variants.values()].filter(({ fields }) => !fields.some((one) => one.name === name));
+  // A field that a role may only send is in none.
+  const variants = type.fields.has(name) ? [...type.variants.values()] : [];
+  const lacking = variants.filter(({ fields }) => !fields.some((one) => one.name === name));
   const sentences = [
     description === '' ? `${capitalized(name)}: ${field.type.expected(field)}` : description,
     ...(unique ? [caseless ? 'Unique, whatever its case' : 'Unique'] : []),

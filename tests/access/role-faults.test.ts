@@ -7,6 +7,7 @@ import { createBinder } from '../../engine/access/rules.ts';
 import { describeType } from '../../engine/describe/describe.ts';
 import type { Model } from '../../engine/model/model.ts';
 import { seenModel } from '../../engine/model/rights.ts';
+import { fieldValueSchema } from '../../engine/openapi/schemas.ts';
 import { checkSchema } from '../../engine/validation/check-schema.ts';
 
 const { model } = checkSchema('tests/fixtures/roles/schema');
@@ -111,6 +112,8 @@ test('what a role may send and not read is described beside what it reads', () =
   const { fields, writeOnly } = seen ? describeType(seen) : {};
   expect(Object.keys(fields as object)).not.toContain('internal_note');
   expect(writeOnly).toEqual({ internal_note: expect.objectContaining({ type: 'string' }) });
+  const [field] = seen?.writeOnly ?? [];
+  expect(seen && field && fieldValueSchema(field, seen)['description']).toBe('Internal_note: a string.');
 });
 
 test('faults between files', () => {
