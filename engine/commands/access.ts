@@ -31,11 +31,9 @@ const list = command(USAGE, {}, ['[ROLE]', '[TYPE]'], async (_, [roleName, typeN
 });
 
 function describeRole(role: Role, types: readonly RecordType[], model: Model): string {
-  const scopes = role.files.flatMap((file) => {
-    const { scope } = file;
-    if (scope === undefined) return [];
-    return `  scope ${yamlOf(scope)} (${placeOf({ file, path: ['scope'] })})`;
-  });
+  const scopes = role.files.flatMap((file) =>
+    file.scope === undefined ? [] : `  scope ${yamlOf(file.scope)} (${placeOf({ file, path: ['scope'] })})`,
+  );
   const rows = types.flatMap((type) => [
     ...ACTIONS.map((action) => `  ${type.name} ${action}: ${describeRule(role, type, action, model)}`),
     ...(type.history ? [`  ${type.name} history: ${describeHistory(role, type, model)}`] : []),
@@ -112,8 +110,11 @@ const explain = command(
       };
       for (const action of ACTIONS_OF[method] ?? []) {
         if (!type) break;
-        lines.push(`  ${action}: ${describeRule(role, type, action, model)}`);
-        if (identifier !== '') lines.push(...(await unmetOf(unescaped(identifier), type, action)));
+        const unmet = identifier === '' ? [] : await unmetOf(unescaped(identifier), type, action);
+        lines.push(`  ${action}: ${describeRule(role, type, action, model)}`, ...unmet);
+        // The empty body changes nothing, which is always allowed.
+        if (action === 'update' && given === undefined && answer.status < 400 && unmet.length > 0)
+          lines[0] = `403 ${method} ${path}`;
       }
       const nested = type ? nestedIn(type, parsedJson(given ?? '')) : [];
       for (const { relation, body: sent, identifier: of, pointer } of nested) {

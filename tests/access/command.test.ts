@@ -72,6 +72,24 @@ test('explains a request', async () => {
   );
 });
 
+test('explains whether a record may be changed at all, without a body', async () => {
+  const access = join(project.directory, 'closer');
+  mkdirSync(access);
+  const text = "role: closer\nread: { '*': true }\nupdate: { Branch: { where: { name: North } } }";
+  writeFileSync(join(access, 'closer.yaml'), text);
+  const names = [`(71, 'North')`, `(72, 'South')`].join();
+  await runSql(project.database, `insert into branches (id, name) values ${names}`);
+  const explained = async (id: number) =>
+    (
+      await runCommand('access', ['explain', '--role', 'closer', 'PATCH', `/api/branches/${id}`], {
+        ...environment,
+        ACCESS_DIR: access,
+      })
+    ).out;
+  expect(await explained(71)).toMatch(/^200 PATCH/);
+  expect(await explained(72)).toMatch(/^403 PATCH .*\n.*\n.*\n {4}not met: \{ name: North \}/);
+});
+
 test('explains each place of a body that is refused', async () => {
   const access = join(project.directory, 'access');
   mkdirSync(access);
