@@ -234,7 +234,8 @@ class Oracle {
       const value = sent === null ? null : Number((sent as JsonObject)['id']);
       if (value === null && isStored && isSeen && old.customer !== null && !this.#seesCustomer(old.customer))
         return { ...same, value: old.customer, isSame: true };
-      return { ...same, value, isSame: value === old.customer, lost: value !== null && !this.#seesCustomer(value) };
+      const lost = value !== null && !this.#seesCustomer(value);
+      return { ...same, value, isSame: value === old.customer && !lost, lost };
     }
     const value = name === 'branch' ? Number((sent as JsonObject)['id']) : sent;
     return { ...same, value, isSame: value === old[name as keyof Order] };
