@@ -1,9 +1,11 @@
 /** `GET /api/$changes`: pages, NDJSON, and streams of events. */
 import { once } from 'node:events';
+import Database from 'better-sqlite3';
 import { ask } from '../support/ask.ts';
-import { runSql } from '../support/databases.ts';
+import { fileOf, runSql } from '../support/databases.ts';
 import { openStream } from '../support/events.ts';
 import { exchange } from '../support/exchange.ts';
+import { onSqlite } from '../support/only.ts';
 import { useProjects } from '../support/project.ts';
 
 const newProject = useProjects();
@@ -227,5 +229,23 @@ test('a type that few entries are of is found behind many others', async () => {
     const page = await pageAt(url, `?type=Part&after=${next}`);
     expect(shown(page)).toEqual(['Part 2 create']);
     expect(await pageAt(url, `?type=Part&after=${page.next}`)).toMatchObject({ changes: [] });
+  });
+});
+
+onSqlite('a page is read from its place on, however many entries there are', async () => {
+  const project = await newProject(FILES);
+  await project.serving(async (url) => {
+    await write(url);
+    const prepare = jest.spyOn(Database.prototype, 'prepare');
+    await pageAt(url);
+    const file = new Database(fileOf(project.database));
+    const statements = prepare.mock.calls.map(([sql]) => sql).filter((sql) => / from _records_log where /.test(sql));
+    prepare.mockRestore();
+    expect(statements).toHaveLength(1);
+    const steps = statements.flatMap((sql) =>
+      file.prepare<unknown[], { readonly detail: string }>(`explain query plan ${sql}`).all(0, 9, '[]', 5),
+    );
+    file.close();
+    expect(steps.map(({ detail }) => detail)).toContainEqual(expect.stringContaining('INTEGER PRIMARY KEY (rowid>?'));
   });
 });

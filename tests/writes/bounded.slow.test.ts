@@ -74,6 +74,7 @@ const REQUESTS: readonly Asked[] = [
   [`GET /api/notes/$summary?by=title,rank&measure=count,sum(rank),max(text)&${PAGE}`],
   ['GET /api/memos/$summary?by=shelf.name&_cnd[id][lt]=9'],
   [`GET /api/shelves?_cnd[memos][$some][0][text]=x&${PAGE}`],
+  [`GET /api/shelves?_cnd[id]=5&_cnd[memos][$every][0][text]=x&${PAGE}`],
   [`GET /api/shelves?_cnd[$none][0][memos][$count][lt]=1&_cnd[memos][$every][0][text][like]=*t*&${PAGE}`],
 ];
 
