@@ -61,20 +61,18 @@ export function createVisible(dialect: Dialect) {
       columns: readonly Column[],
     ): Bound => prepared(new Clause(rights, dialect).meeting(table, conditions, columns)),
     bind: (rights: Rights, statement: RecordStatement): Bound => boundTo(rights)(statement),
-    to: (rights: Rights, reader: Reader): RecordReader => visibleReader(boundTo(rights), reader),
-  };
-}
-
-function visibleReader(bind: (statement: RecordStatement) => Bound, reader: Reader): RecordReader {
-  const bound = (asked: RecordStatement, given: Values): [Statement, Values] => {
-    const { statement, values } = bind(asked);
-    return [statement, values.length === 0 ? given : [...values, ...given]];
-  };
-  return {
-    all: (asked, given, onRow) => reader.all(...bound(asked, given), onRow),
-    get: (asked, given) => reader.get(...bound(asked, given)),
-    value: (asked, given) => reader.value(...bound(asked, given)),
-    column: (asked, given, onRow) => reader.column(...bound(asked, given), onRow),
+    to: (rights: Rights, reader: Reader): RecordReader => {
+      const bound = (asked: RecordStatement, given: Values): [Statement, Values] => {
+        const { statement, values } = boundTo(rights)(asked);
+        return [statement, values.length === 0 ? given : [...values, ...given]];
+      };
+      return {
+        all: (asked, given, onRow) => reader.all(...bound(asked, given), onRow),
+        get: (asked, given) => reader.get(...bound(asked, given)),
+        value: (asked, given) => reader.value(...bound(asked, given)),
+        column: (asked, given, onRow) => reader.column(...bound(asked, given), onRow),
+      };
+    },
   };
 }
 
