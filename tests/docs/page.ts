@@ -1,12 +1,12 @@
 /** Follows a page of the documentation from top to bottom, in an empty folder, as its reader does. */
 import { execFile } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { serve } from '../../engine/server/serve.ts';
 import { readSettings } from '../../engine/settings/settings.ts';
 import { parseCurl } from '../support/curl.ts';
+import { memory } from '../support/databases.ts';
 import { shellCommands } from '../support/shell.ts';
 
 /** A fenced code block. `line` is 1-based, that of the opening fence. */
@@ -82,7 +82,7 @@ export function matching(value: unknown): unknown {
 
 /** The folder of one reader, and the service that runs in it. */
 export class Reader {
-  readonly folder = mkdtempSync(join(tmpdir(), 'reader-'));
+  readonly folder = mkdtempSync(join(memory, 'reader-'));
   private isOutdated = false;
   private serving: Awaited<ReturnType<typeof serve>> | undefined;
 
@@ -102,6 +102,7 @@ export class Reader {
 
   async close(): Promise<void> {
     await this.serving?.close();
+    rmSync(this.folder, { recursive: true });
   }
 
   async follow({ block, shown }: Step): Promise<Output> {

@@ -102,7 +102,7 @@ async function ownDatabase(): Promise<TestDatabase> {
 }
 
 /** Where the system offers memory as files: thousands of commits need no disk. */
-const memory = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
+export const memory = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 
 export const fileOf = ({ url }: Pick<TestDatabase, 'url'>): string => url.replace(/^sqlite:/, '');
 
