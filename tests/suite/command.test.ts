@@ -1,4 +1,4 @@
-/** `records suite` as users run it: compiled, against a service that is right and one that is not. */
+/** `records suite` against a service that is right and one that is not; compiled, as users run it, once in each form. */
 import * as http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
@@ -19,11 +19,13 @@ afterAll(() => observer?.close());
 const server = useServer({ kind: 'sqlite', schemaDirectory: SCHEMA });
 beforeAll(async () => void (observer = await createObserver(server.database, model)));
 
-async function suite(...options: readonly string[]) {
+async function compiledSuite(...options: readonly string[]) {
   const running = compiled.run('engine/cli.js', ['suite', ...options], { SCHEMA_DIR: SCHEMA });
   const code = await running.ended;
   return { code, out: running.out(), err: running.err() };
 }
+
+const suite = (...options: readonly string[]) => runCommand('suite', options, { SCHEMA_DIR: SCHEMA });
 
 async function lists(): Promise<ReadonlyMap<string, string>> {
   const paths = [...model.types.values()].filter(({ operations }) => operations.has('list')).map(({ path }) => path);
@@ -53,7 +55,7 @@ async function lyingServer(lie: (answer: Answered, url: string) => Partial<Answe
 describe('records suite', () => {
   it('URL reads and changes nothing', async () => {
     const before = await observer.snapshot();
-    const { code, out } = await suite(server.url);
+    const { code, out } = await compiledSuite(server.url);
     expect(out).toMatch(/^Type +passed +failed +skipped\n/);
     expect(code).toBe(0);
     expect(await observer.snapshot()).toBe(before);
@@ -70,7 +72,7 @@ describe('records suite', () => {
 
   it('--write asks first, and does nothing without a terminal', async () => {
     const before = await observer.snapshot();
-    const { code, err } = await suite(server.url, '--write');
+    const { code, err } = await compiledSuite(server.url, '--write');
     expect(err).toContain('confirm with --yes');
     expect(code).toBe(1);
     expect(await observer.snapshot()).toBe(before);
@@ -83,7 +85,7 @@ describe('records suite', () => {
       tokenLine({ name: 'reader', read: 'all', write: new Set() }, readToken),
     ].join(';');
     await using guarded = await startTestServer({ kind: 'sqlite', schemaDirectory: SCHEMA, settings: { tokens } });
-    const { code, out } = await suite(
+    const { code, out } = await compiledSuite(
       guarded.url,
       '--write',
       '--yes',
@@ -105,7 +107,7 @@ describe('records suite', () => {
     );
     const url = `http://127.0.0.1:${(lying.address() as AddressInfo).port}`;
     try {
-      const people = await suite(url, '--type', 'Good');
+      const people = await compiledSuite(url, '--type', 'Good');
       expect(people.code).toBe(1);
       expect(people.out).toContain(
         'GET /api/goods/4503599627370497\n    status\n      expected 404\n      actual   200 null',
@@ -147,7 +149,7 @@ describe('records suite', () => {
     [['http://127.0.0.1:1', '--type', 'Godo'], 'did you mean "Good"?'],
     [['--ulr', 'http://127.0.0.1:1'], "Unknown option '--ulr'"],
   ])('%j: %s', async (options, message) => {
-    const { code, err } = await runCommand('suite', options, { SCHEMA_DIR: SCHEMA });
+    const { code, err } = await suite(...options);
     expect(err).toContain(message);
     expect(code).toBe(1);
   });
