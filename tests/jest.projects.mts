@@ -16,18 +16,23 @@ const shared: NonNullable<Config['projects']>[number] = {
   transform: { '\\.ts$': '<rootDir>/tests/support/transform.mts' },
 };
 
-/** They ask no database, or one of their own. */
+/** They ask no database, or one of their own: they pass where TEST_POSTGRES_URL names a server that is not there. */
 const WITHOUT_DATABASE = [
   'tests/(architecture|packages|walk)\\.',
   'tests/(descriptor|docs|openapi|package|pages|studio)/',
+  'tests/access/(host|role-faults)\\.',
   'tests/commands/(commands|export-pipe|files|help)\\.',
+  'tests/embed/engine\\.',
   'tests/log/entries\\.',
   'tests/field-types/(array-items|values)\\.',
   'tests/http/(body|framing|hidden-fields|limits|steps)\\.',
-  'tests/query/readers\\.',
-  'tests/server/(file|outages|postgres-urls|public-url|sensitive|serve)\\.',
+  'tests/migration/plans\\.',
+  'tests/query/(cursors|heaviness|query|readers|statements|views)\\.',
+  'tests/server/(file|outages|postgres-urls|public-url|sensitive|serve|settings|workers)\\.',
   'tests/suite/command\\.',
-  'tests/writes/triggers\\.',
+  'tests/writes/(bounded|plans|triggers)\\.',
+  // Compares with PostgreSQL at night.
+  'tests/oracle/',
 ];
 
 const ordinary = {
