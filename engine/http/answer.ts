@@ -8,14 +8,7 @@ import type { AwaitReader } from '../edge/budget.ts';
 import { CallerGone } from '../edge/caller.ts';
 import type { Log } from '../log.ts';
 import { pathSegment } from '../model/identifier.ts';
-import {
-  asNamed,
-  codedTag,
-  CODING_NAMES,
-  isKnown,
-  type Preconditions,
-  type WriteResult,
-} from '../operations/operation.ts';
+import { asNamed, CODING_NAMES, isKnown, type Preconditions, type WriteResult } from '../operations/operation.ts';
 import { EVENTS_TYPE, JSON_TYPE } from '../operations/table.ts';
 import { answerTooLong, MAX_ERRORS, Problem, type ProblemCode, problemKinds, shortenedPath } from '../problem.ts';
 import type { WriteEffect } from '../storage/store.ts';
@@ -251,7 +244,8 @@ export async function send(
     if (isOver(response)) return discard(body);
     if (coding !== undefined) {
       head['Content-Encoding'] = coding;
-      if (headers['ETag'] !== undefined) head['ETag'] = codedTag(headers['ETag'], coding);
+      // The compressed representation has a tag of its own.
+      if (headers['ETag'] !== undefined) head['ETag'] = headers['ETag'].replace(/"$/, `-${coding}"`);
     }
     if (isStreamed(content)) {
       response.writeHead(status, head);

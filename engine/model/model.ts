@@ -310,8 +310,6 @@ export interface BodyRecord {
   readonly pointer: string;
 }
 
-export const wholeBody = (body: JsonObject, identifier?: Identifier): BodyRecord => ({ body, identifier, pointer: '' });
-
 export const newItems = (bodies: readonly JsonObject[]): readonly BodyRecord[] =>
   bodies.map((body, index) => ({ body, identifier: undefined, pointer: `/${index}` }));
 

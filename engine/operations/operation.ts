@@ -232,9 +232,6 @@ export const tagOf = ({ preconditions }: RecordType, json: string): string | und
 /** Content codings, the preferred one first. */
 export const CODING_NAMES = ['br', 'gzip'] as const;
 
-/** The tag of the compressed representation. */
-export const codedTag = (tag: string, coding: string): string => tag.replace(/"$/, `-${coding}"`);
-
 const CODING = new RegExp(`-(?:${CODING_NAMES.join('|')})"$`);
 
 /** The tags in a header, with and without coding suffix: the record is the same. */

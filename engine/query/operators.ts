@@ -114,14 +114,11 @@ export const meets = ({ must, when }: Check, valueOf: ValueOf): boolean =>
   !when.every((one) => holds(one, valueOf, undefined)) || must.every((one) => holds(one, valueOf, true));
 
 /** The checks that a new record fails. `values`: by name; other fields have their defaults. */
-export const unmetBy = ({ checks }: RecordType, values: JsonObject): readonly Check[] =>
-  checks.filter(
-    (check) =>
-      !meets(check, (field) => (Object.hasOwn(values, field.name) ? values[field.name] : defaultOf(field)) ?? null),
-  );
-
-const defaultOf = ({ isNowByDefault, type, default: value }: Field): JsonValue | undefined =>
-  isNowByDefault ? type.now?.(new Date()) : value;
+export function unmetBy({ checks }: RecordType, values: JsonObject): readonly Check[] {
+  const valueOf = ({ name, isNowByDefault, type, default: value }: Field): JsonValue =>
+    (Object.hasOwn(values, name) ? values[name] : isNowByDefault ? type.now?.(new Date()) : value) ?? null;
+  return checks.filter((check) => !meets(check, valueOf));
+}
 
 /** `withNull`: the result of a comparison with null; undefined: as in a list filter. */
 function holds(condition: CheckCondition, valueOf: ValueOf, withNull: boolean | undefined): boolean {

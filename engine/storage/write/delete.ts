@@ -1,7 +1,7 @@
 /** Deletes a record, or those that match filters, and what goes with them. */
 import { MAX_IN_VALUES } from '../../field-types/field-type.ts';
 import type { Identifier } from '../../model/identifier.ts';
-import { wholeBody, wholeOf } from '../../model/model.ts';
+import { wholeOf } from '../../model/model.ts';
 import { faultyRequest, type Problem } from '../../problem.ts';
 import { inGroups } from '../dialect.ts';
 import { Overtaken } from '../driver.ts';
@@ -22,7 +22,7 @@ export async function deleteOne(transaction: Transaction, request: Stamped<Recor
   const { type, view, identifier, precondition, caller, dryRun } = request;
   const session = createSession(transaction, request);
   const shown = precondition && shownTo(transaction, view, [identifier]);
-  const isLocked = await lockNamed(session, type, [wholeBody({}, identifier)], shown);
+  const isLocked = await lockNamed(session, type, [{ body: {}, identifier, pointer: '' }], shown);
   const [body = ''] = await reads.records(writer, view, [identifier], caller);
   const allowed = await allow(session, [{ type, action: 'delete', records: [identifier], pointer: '' }]);
   precondition?.(body);
