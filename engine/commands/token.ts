@@ -21,13 +21,9 @@ export const token = command(
   },
 );
 
-interface Wanted {
-  readonly read?: string | undefined;
-  readonly write?: string | undefined;
-  readonly history?: string | undefined;
-  readonly role?: string | undefined;
+type Wanted = Partial<Record<'read' | 'write' | 'history' | 'role', string | undefined>> & {
   readonly claim?: readonly string[] | undefined;
-}
+};
 
 function rightsIn({ read, write, history, role, claim = [] }: Wanted, settings: Settings): Granted | RoleGrant {
   if (role === undefined && claim.length > 0) throw new StartError('--claim needs --role');

@@ -30,7 +30,7 @@ export function describeType(type: RecordType, shown = (described: JsonObject): 
     label: type.presents.label ?? labelAmong(type, type.defaultVariant.fields)?.name,
     order: orderOf(type),
     fields: byName(type.fields.values(), (field) => shown(describeField(field))),
-    writeOnly: type.writeOnly?.length ? byName(type.writeOnly, describeField) : undefined,
+    writeOnly: type.writeOnly?.fields.length ? byName(type.writeOnly.fields, describeField) : undefined,
     relations: byName(type.relations.values(), (relation) => shown(describeRelation(relation))),
     unique: groups(type, true),
     indexes: groups(type, false),

@@ -19,6 +19,17 @@ export interface BodyWriting {
   linkedOr(type: RecordType, keys: readonly string[]): JsonObject;
 }
 
+/** These fields, and those that a role may only send. */
+export const sentFields = ({ writeOnly }: RecordType, fields: Iterable<Field>): readonly Field[] => [
+  ...fields,
+  ...(writeOnly?.fields ?? []),
+];
+
+export const sentRelations = ({ relations, writeOnly }: RecordType): readonly Relation[] => [
+  ...relations.values(),
+  ...(writeOnly?.relations ?? []),
+];
+
 /** The schema of a value, with the keywords that `write` adds to it and to the schemas of its items. */
 export function valueSchema(value: ItemShape, write: (schema: JsonObject, value: ItemShape) => JsonObject): JsonObject {
   const item = value.type.item?.(value);
@@ -49,7 +60,7 @@ function bodySchema(type: RecordType, fields: readonly Field[], write: BodyWriti
       ...byName(fields, (field) => write.field(field, type)),
       // Otherwise `additionalProperties` would accept refused fields.
       ...(open ? byName([...refused, { name: ITEM_TAG }], () => write.refused) : {}),
-      ...byName(type.relations.values(), (relation) => {
+      ...byName(sentRelations(type), (relation) => {
         const { toMany, required } = relation;
         const record = write.related(relation);
         const schema = toMany ? { type: 'array', items: record } : required ? record : write.orNull(record);
@@ -77,8 +88,9 @@ export function relatedSchema(relation: Relation, record: JsonObject, write: Bod
 }
 
 /** The keys that the body of a create must have. */
-export function requiredKeys({ identifier, fields, relations }: RecordType): readonly string[] {
-  const required = [...fields.values(), ...relations.values()].filter((member) => member.required);
+export function requiredKeys(type: RecordType): readonly string[] {
+  const { identifier } = type;
+  const required = [...sentFields(type, type.fields.values()), ...sentRelations(type)].filter((one) => one.required);
   return [...(identifier.by === 'client' ? [identifier] : []), ...required].map(({ name }) => name);
 }
 

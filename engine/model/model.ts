@@ -172,8 +172,8 @@ export interface RecordType {
   readonly label: Field | undefined;
   readonly presents: Presents;
   readonly fields: ReadonlyMap<string, Field>;
-  /** For a role, further fields that bodies may have. */
-  readonly writeOnly?: readonly Field[];
+  /** For a role, what bodies may have and records do not show. */
+  readonly writeOnly?: { readonly fields: readonly Field[]; readonly relations: readonly Relation[] };
   /** Generated fields known only to other instances: the service fills them in, requests cannot see them. */
   readonly hidden: readonly Field[];
   readonly relations: ReadonlyMap<string, Relation>;

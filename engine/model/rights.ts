@@ -282,6 +282,12 @@ function seeType(
 ): void {
   const relations = relationsFor(rights, type);
   const isShown = (member: Field | Relation): boolean => seesMember(rights, type, member);
+  const isOnlySent = (member: Field | Relation): boolean =>
+    !isShown(member) && takesSome(rights, type, member.name) && (!('link' in member) || isSeen(member.target));
+  const writeOnly = {
+    fields: [...type.fields.values()].filter(isOnlySent),
+    relations: [...type.relations.values()].filter(isOnlySent),
+  };
   const { label, presents } = type;
   const isSeenName = (name: string): boolean => {
     const member = type.fields.get(name) ?? type.relations.get(name);
@@ -305,7 +311,7 @@ function seeType(
       order: presents.order?.filter((term) => isSeenName(term.split(' ', 1).join())),
     },
     fields: new Map([...type.fields].filter(([, field]) => isShown(field))),
-    writeOnly: [...type.fields.values()].filter((field) => !isShown(field) && takesSome(rights, type, field.name)),
+    writeOnly,
     relations,
     open: type.open && entryOf(rights, type.name, 'read')?.openKeys === true,
     order: type.order.filter(({ field }) => field === undefined || isShown(field)),
@@ -329,14 +335,14 @@ function seeType(
   for (const variant of type.variants.values()) revisions.set(variant, { fields: variant.fields.filter(isShown) });
   if (rights.tables)
     for (const reference of type.references) revisions.set(reference, { shown: maskedColumn(reference) });
-  for (const relation of relations.values()) {
+  for (const relation of [...relations.values(), ...writeOnly.relations]) {
     const { target, inverse, fields, owned } = relation;
     const isPart = owned && rights.tables !== undefined && entryOf(rights, target.name, 'read')?.isPart === true;
     revisions.set(relation, {
       ...(isPart ? { parts: partsOf(target.table) } : {}),
       ...(isWritten && !takesSome(rights, type, relation.name) ? { required: false } : {}),
       nested: canWriteThrough(rights, relation) ? 'write' : 'link',
-      inverse: inverse && canFollow(rights, inverse) ? inverse : undefined,
+      inverse: inverse && knownMembers(rights, inverse.source).relations.has(inverse.name) ? inverse : undefined,
       fields: fields.filter(({ name }) => shows(rights, target, name)),
     });
   }

@@ -1,6 +1,7 @@
 /** Example records: bodies that an empty database accepts, and the records that they create. */
 import { byName, type JsonObject, type JsonValue } from '../json/json.ts';
 import { memoized } from '../memo.ts';
+import { sentFields, sentRelations } from '../model/bodies.ts';
 import { sampleOf } from '../model/identifier.ts';
 import { type Field, ITEM_TAG, type RecordType, type Relation } from '../model/model.ts';
 import { namedUniques } from '../model/rights.ts';
@@ -17,8 +18,8 @@ const otherExample = (field: Field): JsonValue => field.examples[1] ?? field.typ
 
 export const creationExample = (type: RecordType): JsonObject => ({
   ...givenIdentifier(type),
-  ...valuesOf(type, type.defaultVariant.fields),
-  ...nestedExamples([...type.relations.values()], 0),
+  ...valuesOf(type, sentFields(type, type.defaultVariant.fields)),
+  ...nestedExamples(sentRelations(type), 0),
 });
 
 /** A new record with the first unique values that a client can name; links refer to the first record. */
@@ -91,10 +92,10 @@ function nestedExample(relation: Relation, depth: number): JsonValue | undefined
   // A related record of the same type would repeat the record's unique values.
   const repeatsValues = source === target && target.indexes.some(({ unique }) => unique);
   if (!required && (depth > 0 || repeatsValues)) return undefined;
-  const obligatory = [...target.relations.values()].filter((one) => one.required && one !== inverse);
+  const obligatory = sentRelations(target).filter((one) => one.required && one !== inverse);
   const record = {
     ...givenIdentifier(target),
-    ...valuesOf(target, relation.fields),
+    ...valuesOf(target, sentFields(target, relation.fields)),
     ...nestedExamples(obligatory, depth + 1),
   };
   return toMany ? [record] : record;

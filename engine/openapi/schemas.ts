@@ -8,6 +8,7 @@ import {
   creationSchema,
   relatedDemand,
   relatedSchema,
+  sentFields,
   valueSchema,
 } from '../model/bodies.ts';
 import { sampleOf } from '../model/identifier.ts';
@@ -24,10 +25,7 @@ const longName = ({ source, name }: Relation): string => source.name + name.spli
 const fieldsOf = ({ fields, defaultVariant }: RecordType, { isSimple }: Components): readonly Field[] =>
   isSimple ? defaultVariant.fields : [...fields.values()];
 
-const inputsOf = (type: RecordType, parts: Components): readonly Field[] => [
-  ...fieldsOf(type, parts),
-  ...(type.writeOnly ?? []),
-];
+const inputsOf = (type: RecordType, parts: Components): readonly Field[] => sentFields(type, fieldsOf(type, parts));
 
 export const recordRef = (type: RecordType, parts: Components): JsonObject =>
   parts.use('schemas', `record ${type.name}`, type.name, () => {
@@ -146,7 +144,7 @@ function nestedSchema(relation: Relation, parts: Components): JsonObject {
     ...writingOf(parts),
     related: (one: Relation) => (one === inverse || nested === 'link' ? {} : nestedRef(one, parts)),
   };
-  const input = inputSchema(target, fields, writing);
+  const input = inputSchema(target, sentFields(target, fields), writing);
   const { additionalProperties, properties, description, ...others } = input;
   const known = Object.entries(isObject(properties) ? properties : {});
   const allowed = [...new Set([target.identifier.name, ...known.map(([name]) => name)])];

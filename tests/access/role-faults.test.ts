@@ -112,7 +112,7 @@ test('what a role may send and not read is described beside what it reads', () =
   const { fields, writeOnly } = seen ? describeType(seen) : {};
   expect(Object.keys(fields as object)).not.toContain('internal_note');
   expect(writeOnly).toEqual({ internal_note: expect.objectContaining({ type: 'string' }) });
-  const [field] = seen?.writeOnly ?? [];
+  const [field] = seen?.writeOnly?.fields ?? [];
   expect(seen && field && fieldValueSchema(field, seen)['description']).toBe('Internal_note: a string.');
 });
 

@@ -1,0 +1,47 @@
+/** What a role may send and not read stands in the bodies of the OpenAPI document, and in no record. */
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { JsonObject } from '../../engine/json/json.ts';
+import { createDatabase } from '../support/databases.ts';
+import { as, startService } from './service.ts';
+
+type Schema = JsonObject & { readonly required?: readonly string[]; readonly properties: Record<string, JsonObject> };
+
+/** The OpenAPI document, as the role gets it. */
+async function documentFor(role: string, schema: string, access: string) {
+  const database = await createDatabase();
+  const service = await startService(schema, database, access);
+  const { text } = await service.send('GET /openapi.json', as({ name: 'a', role, claims: {} }));
+  await service.close();
+  await database.remove();
+  return JSON.parse(text) as {
+    components: { schemas: Record<string, Schema> };
+    paths: Record<string, { post?: { requestBody: { content: Record<string, JsonObject> } } }>;
+  };
+}
+
+test('the booking page sends the slot of an appointment that it cannot read', async () => {
+  const files = 'docs/examples/access/practice';
+  const { components, paths } = await documentFor('anonymous', `${files}/schema`, `${files}/access`);
+  const { required, properties } = components.schemas['NewAppointment'] ?? {};
+  expect(Object.keys(properties ?? {}).toSorted()).toEqual(['id', 'name', 'phone', 'reason', 'slot']);
+  expect(required?.toSorted()).toEqual(['name', 'phone', 'slot']);
+  expect(components.schemas['Slot']?.properties).not.toHaveProperty('appointment');
+  const { content } = paths['/api/appointments']?.post?.requestBody ?? {};
+  expect(JSON.stringify(content)).toContain('"slot":{"id":1}');
+});
+
+test('parts that are only sent need no link to their owner', async () => {
+  const access = mkdtempSync(join(tmpdir(), 'access-'));
+  const role =
+    'role: desk\nread: { Branch: true, Product: true }\ncreate: { Order: { only: [number, branch, lines] } }';
+  writeFileSync(join(access, 'desk.yaml'), role);
+  const { components } = await documentFor('desk', 'docs/examples/access/shop/schema', access);
+  const order = components.schemas['NewOrder'];
+  expect(Object.keys(order?.properties ?? {}).toSorted()).toEqual(['branch', 'id', 'lines', 'number']);
+  expect(order?.required?.toSorted()).toEqual(['branch', 'number']);
+  const line = components.schemas['OrderLinesInput'];
+  expect(Object.keys(line?.properties ?? {}).toSorted()).toEqual(['id', 'product', 'quantity']);
+  expect(JSON.stringify(line?.['anyOf'])).toContain('["quantity","product"]');
+});
