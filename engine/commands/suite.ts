@@ -39,7 +39,7 @@ export const suite = command(USAGE, OPTIONS, ['URL'], async (options, [url], { s
   const seed = 1000 + (Math.floor(Date.now() / 1000) % 1_000_000) * 1000;
   const all = suiteOf(model, { seed, guarded: token !== undefined, hasReader: readToken !== undefined });
   const cases = all.filter((one) => type === undefined || one.type === type);
-  await fetch(url, { signal: AbortSignal.timeout(TIMEOUT) }).catch((error: unknown) => {
+  await fetch(url, { signal: AbortSignal.timeout(10_000) }).catch((error: unknown) => {
     throw new StartError(`No response from ${url}`, { cause: error });
   });
   const announced = announcement(url, model);
@@ -49,8 +49,6 @@ export const suite = command(USAGE, OPTIONS, ['URL'], async (options, [url], { s
   report(results, json);
   return results.some(({ outcome }) => outcome === 'failed') ? 1 : 0;
 });
-
-const TIMEOUT = 10_000;
 
 function report(results: readonly Result[], json: boolean): void {
   if (json) {

@@ -16,8 +16,6 @@ const quote = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
 
 const keyPath = (key: string): string => literal(`$.${JSON.stringify(key)}`);
 
-const oneOf = (column: string): string => `${column} in (select value from json_each(?))`;
-
 const PIECES = `json_each('${JSON.stringify(Array.from({ length: SAMPLE_RANGES }, (_, index) => index))}') as part$`;
 
 const LOG_EVENTS = ['insert', 'update', 'delete'] as const;
@@ -116,7 +114,7 @@ export const sqliteDialect: Dialect = {
   isLongEntry: undefined,
   catalogue: sqlIn('sqlite/catalogue.sql', { CHECKS, SETS }),
   log,
-  oneOf,
+  oneOf: (column) => `${column} in (select value from json_each(?))`,
   listed: () => 'json_each(?) as listed$',
   oneOfPairs: ([left], [right]) => `(${left}, ${right}) in (select value ->> 0, value ->> 1 from json_each(?))`,
   returning: false,

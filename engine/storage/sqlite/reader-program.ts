@@ -52,9 +52,6 @@ function connection(): SqliteConnection {
 const statements = createCache<Statement>(READER_STATEMENTS);
 let rows: IterableIterator<Row> | undefined;
 
-const lengthOf = (row: Row): number =>
-  row.reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 8), 8);
-
 function piece(): Piece {
   const some: Row[] = [];
   const end = performance.now() + MESSAGE_MS;
@@ -65,7 +62,7 @@ function piece(): Piece {
       return { rows: some, isLast: true };
     }
     some.push(found.value);
-    length += lengthOf(found.value);
+    length += found.value.reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 8), 8);
   }
   return { rows: some, isLast: false };
 }
