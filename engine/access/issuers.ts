@@ -28,6 +28,7 @@ export interface IssuerDescriptor {
   /** An address, or a file beside this one. */
   readonly jwks: string;
   readonly role: { readonly claim: string | readonly string[]; readonly map?: Readonly<Record<string, string>> };
+  readonly groups: readonly string[];
   readonly name?: string;
   readonly algorithms?: readonly string[];
 }
@@ -37,7 +38,8 @@ export function loadIssuers(directory: string, roles: ReadonlySet<string>) {
   if (!existsSync(location)) return { issuers: [], diagnostics: [] };
   const { source, value, diagnostics } = readChecked(location, grammar);
   if (!source || !isObject(value)) return { issuers: [], diagnostics };
-  const { issuers } = value as unknown as { readonly issuers: readonly IssuerDescriptor[] };
+  const { issuers: written } = value as unknown as { readonly issuers: readonly Omit<IssuerDescriptor, 'groups'>[] };
+  const issuers = written.map((one, at) => ({ ...one, groups: source.keysOf(['issuers', at, 'role', 'map']) }));
   const faults = [...issuerFaults(issuers, directory, roles)].map((one) => diagnosed(source, one));
   return { issuers, diagnostics: [...diagnostics, ...faults] };
 }
@@ -99,7 +101,7 @@ export async function openIssuers(
 }
 
 function openIssuer(descriptor: IssuerDescriptor, directory: string, log: Log, library: Jose): Issuers {
-  const { issuer, audience, jwks, name, role, algorithms = USUAL } = descriptor;
+  const { issuer, audience, jwks, name, algorithms = USUAL } = descriptor;
   const { jwtVerify, errors } = library;
   const keys = keySet(new URL(jwks, pathToFileURL(`${directory}/`)), library);
   const remembered = new Map<string, { readonly identity: Identity; readonly until: number }>();
@@ -127,7 +129,7 @@ function openIssuer(descriptor: IssuerDescriptor, directory: string, log: Log, l
       const { sub, exp = 0 } = claims;
       if (typeof sub !== 'string' || sub === '') return invalidToken('The token names nobody: it has no "sub"');
       const by = { name: name === undefined ? sub : `${name}/${sub}`, key: `${issuer} ${sub}` };
-      const identity: Identity = { ...by, role: roleIn(claims, role), claims };
+      const identity: Identity = { ...by, role: roleIn(claims, descriptor), claims };
       if (remembered.size >= MOST_REMEMBERED) remembered.clear();
       remembered.set(key, { identity, until: (exp + SKEW_S) * 1000 });
       return identity;
@@ -159,9 +161,9 @@ const keySet = (address: URL, { createRemoteJWKSet, customFetch, jwksCache }: Jo
   });
 
 /** The role of a claim; of a list with a map, that of the first entry of the map. */
-function roleIn(payload: jose.JWTPayload, { claim, map }: IssuerDescriptor['role']): string | undefined {
+function roleIn(payload: jose.JWTPayload, { role: { claim, map }, groups }: IssuerDescriptor): string | undefined {
   const found = claimAt(payload, [claim].flat());
   const values = (Array.isArray(found) ? found : [found]).map(String);
-  if (map) return Object.entries(map).find(([value]) => values.includes(value))?.[1];
+  if (map) return map[groups.find((group) => values.includes(group)) ?? ''];
   return values.length === 1 && typeof (Array.isArray(found) ? found[0] : found) === 'string' ? values[0] : undefined;
 }

@@ -38,6 +38,8 @@ export interface FileLocator {
 export interface Source extends FileLocator {
   readonly text: string;
   readonly document: Document;
+  /** In the order of the file: JavaScript puts integer-like keys first. */
+  keysOf(path: YamlPath): readonly string[];
   at(start: number, end: number): SourceLocation;
 }
 
@@ -68,7 +70,11 @@ function createSource(file: string, text: string, document: Document, lines: Lin
     const value = resolved(nodeAt(document, path)?.value, document);
     return isScalar(value) ? (value.source ?? String(value.value)) : '';
   };
-  return { file, text, document, at, locate, written };
+  const keysOf = (path: YamlPath): readonly string[] => {
+    const map = resolved(nodeAt(document, path)?.value, document);
+    return isMap(map) ? map.items.map(({ key }) => String(key)) : [];
+  };
+  return { file, text, document, keysOf, at, locate, written };
 }
 
 interface PathNode {

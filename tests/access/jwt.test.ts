@@ -61,7 +61,8 @@ beforeAll(async () => {
   const accessDirectory = mkdtempSync(join(tmpdir(), 'access-'));
   cpSync('tests/fixtures/roles/access', accessDirectory, { recursive: true });
   const jwks = `http://127.0.0.1:${(keyServer.address() as AddressInfo).port}/jwks.json`;
-  const role = '{ claim: groups, map: { bosses: editor, staff: branch-reader, ghosts: editor } }';
+  const role =
+    '{ claim: groups, map: { bosses: editor, staff: branch-reader, ghosts: editor, 20: branch-reader, 10: editor } }';
   const issuer = `issuers:\n  - issuer: ${ISSUER}\n    audience: ${AUDIENCE}\n    jwks: ${jwks}\n    role: ${role}\n`;
   writeFileSync(join(accessDirectory, 'issuers.yaml'), issuer);
   server = await startTestServer({
@@ -78,6 +79,9 @@ test('a token has the role of its groups, and the name of its subject', async ()
   const { status, body } = await ask(await tokenOf(one));
   expect([status, body.name, body.role]).toEqual([200, 'anna', 'branch-reader']);
   expect((await ask(await tokenOf(one, { groups: ['staff', 'bosses'] }))).body.role).toBe('editor');
+  // JavaScript puts integer-like keys first, the file does not.
+  expect((await ask(await tokenOf(one, { groups: [10, 20] as never }))).body.role).toBe('branch-reader');
+  expect((await ask(await tokenOf(one, { groups: ['20', 'bosses'] }))).body.role).toBe('editor');
 });
 
 test.each<[string, () => Promise<string>]>([
