@@ -105,8 +105,7 @@ const explain = command(
       const type = [...model.types.values()].find((one) => one.path === unescaped(segment));
       const unmetOf = async (text: string, of: RecordType, action: Action): Promise<readonly string[]> => {
         const rule = ruleOf(role, of, model, action);
-        const unmet = rule ? await unmetBy(text, of, rule, claims, engine) : [];
-        return unmet.map((one) => `    not met: ${one}`);
+        return rule ? unmetBy(text, of, rule, claims, engine) : [];
       };
       for (const action of ACTIONS_OF[method] ?? []) {
         if (!type) break;
@@ -152,7 +151,7 @@ function reasonsIn(problem: string): readonly string[] {
   return faults.length > 0 ? faults : [`  ${detail}`];
 }
 
-/** Each condition of a rule that a record does not meet, and claims that are missing. */
+/** A line for each condition of a rule that a record does not meet, and for claims that are missing. */
 async function unmetBy(
   text: string,
   type: RecordType,
@@ -171,10 +170,10 @@ async function unmetBy(
       const filters = [of, condition].flatMap((one) => bindConditions(one, type, binding));
       const query = { view, filters, order: orderBy(type, undefined), offset: 0, limit: 1 };
       const { records } = await store.page({ ...query, cursor: undefined, shared: '' }, 'none');
-      if (records.length === 0) unmet.push(yamlOf(condition));
+      if (records.length === 0) unmet.push(`    not met: ${yamlOf(condition)}`);
     } catch (error) {
       if (!(error instanceof MissingClaim)) throw error;
-      unmet.push(`${yamlOf(condition)}: the claim ${error.message} is missing, or no value of the field`);
+      unmet.push(`    not met: ${yamlOf(condition)}: the claim ${error.message} is missing, or no value of the field`);
     }
   }
   return unmet;
