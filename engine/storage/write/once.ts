@@ -1,5 +1,5 @@
 /** Stores idempotency keys in the transaction of the write, without bodies. */
-import { faultyRequest, type Problem } from '../../problem.ts';
+import { faultyRequest } from '../../problem.ts';
 import type { Identifier } from '../../model/identifier.ts';
 import type { Driver, Statement, Writer } from '../driver.ts';
 import type { Once } from '../store.ts';
@@ -15,7 +15,10 @@ export async function claimKey(writer: Writer, claim: Statement, { identity, key
   const { changes } = await writer.run(claim, [0, hash, identity, key, hours]);
   if (changes > 0) return undefined;
   const [knownHash, status, kept] = (await writer.get(METADATA.key, [identity, key])) ?? [];
-  if (knownHash !== hash) throw reused();
+  if (knownHash !== hash) {
+    const message = 'This idempotency key was sent with another request before; a new request needs a key of its own';
+    throw faultyRequest('idempotency-conflict', [{ header: 'Idempotency-Key', code: 'idempotency-conflict', message }]);
+  }
   return { status: Number(status), identifiers: JSON.parse(String(kept)) as readonly Identifier[] };
 }
 
@@ -23,9 +26,4 @@ export async function forgetKeys({ dialect, write }: Pick<Driver, 'dialect' | 'w
   const forget = METADATA.forgetKeys(dialect);
   for (let changes = FORGOTTEN_TOGETHER; changes >= FORGOTTEN_TOGETHER;)
     ({ changes } = await write(async (writer) => writer.run(forget, [hours, FORGOTTEN_TOGETHER])));
-}
-
-function reused(): Problem {
-  const message = 'This idempotency key was sent with another request before; a new request needs a key of its own';
-  return faultyRequest('idempotency-conflict', [{ header: 'Idempotency-Key', code: 'idempotency-conflict', message }]);
 }
