@@ -191,6 +191,17 @@ const CASES: readonly Case[] = [
   ['set only with a change', 'partial', 'PATCH /api/orders/$mine', { note: null }, 200, { placed: null }],
   ['a result that may not be read', 'hider', 'PATCH /api/orders/$mine', { state: 'paid' }, 204, { state: 'paid' }],
   ['an update that hides needs to', 'linker', 'PATCH /api/orders/$mine', { state: 'paid' }, 403, ['']],
+  [
+    'records before and after the write at once',
+    'linker',
+    'PATCH /api/orders',
+    [
+      { id: '$closed', note: 'x' },
+      { id: '$mine', state: 'paid' },
+    ],
+    403,
+    ['/0', '/1'],
+  ],
   ['a given link must be readable', 'branch', 'PATCH /api/orders/$mine', { customer: $('bob') }, 422, ['/customer/id']],
   ['or is as none', 'branch', 'PATCH /api/orders/$mine', { customer: $('none') }, 422, ['/customer/id']],
   ['a guess at a hidden link', 'branch', 'PATCH /api/orders/$closed', { customer: $('bob') }, 403, ['']],

@@ -193,8 +193,10 @@ export async function allow(session: WriteSession, touched: readonly Touched[]):
       if (action !== 'delete') expected.push({ ...one, conditions: action === 'update' ? to : where });
     }
   }
-  for (const one of await unmetOf(session, before)) refuseRecord(session, one);
-  throwForbidden(session);
+  const unmet = await unmetOf(session, before);
+  for (const one of unmet) refuseRecord(session, one);
+  const met = expected.filter(({ record }) => !unmet.some((one) => one.record === record));
+  if (session.forbidden.length > 0) await confirmValues(session, { expected: met });
   return { expected: expected.filter(({ conditions }) => conditions.length > 0) };
 }
 
