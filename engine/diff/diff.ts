@@ -313,6 +313,7 @@ function compareRelation({ before, after }: Pair<Relation>, now: NamesNow, repor
   const { name, target } = after;
   report.compare('relation-renamed', name, before.name, name);
   report.compare('relation-kind-changed', name, before.kind, after.kind);
+  // Told once, by the side without the column, unless the other relation itself came or went, which is told anyway.
   const others = before.inverse ? [before.inverse] : [...before.target.relations.values()];
   const isKnown = others.some((one) => (before.inverse ? now.has(one) : now.get(one) === after.inverse?.name));
   if (isKnown && before.kind === after.kind && after.link.at !== 'source')
