@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from 'pg';
 import { ask } from '../support/ask.ts';
-import { connectTo, POSTGRES_URL } from '../support/databases.ts';
+import { connectTo, dropDatabase, POSTGRES_URL } from '../support/databases.ts';
 import { onServer, startInstance, withParameters } from '../support/postgres.ts';
 
 onServer('a database of its own', () => {
@@ -19,8 +19,8 @@ onServer('a database of its own', () => {
     url = withParameters(own.href, { pool: '2', prepared: 'on' });
   });
   afterEach(async () => {
-    await client.query(`drop database ${quote(name)} with (force)`);
     await client.end();
+    await dropDatabase(quote(name));
   });
 
   const configure = (...settings: readonly string[]): Promise<unknown> =>

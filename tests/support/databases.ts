@@ -98,7 +98,22 @@ async function ownDatabase(): Promise<TestDatabase> {
   const url = new URL(POSTGRES_URL);
   url.pathname = `/${name}`;
   for (const [parameter, value] of Object.entries(PATIENT)) url.searchParams.set(parameter, value);
-  return { kind: 'postgres', url: url.href, remove: () => administer(`drop database ${name} with (force)`) };
+  return { kind: 'postgres', url: url.href, remove: () => dropDatabase(name) };
+}
+
+/**
+ * PostgreSQL waits until all backends of the server have closed the files of the database. One whose statement is
+ * cancelled at that moment can miss the question, and answers when it is asked again.
+ */
+export async function dropDatabase(name: string): Promise<void> {
+  const client = await connectTo(POSTGRES_URL);
+  const drop = () => client.query(`drop database if exists ${name} with (force)`);
+  try {
+    await client.query(`set statement_timeout = '30s'`);
+    await drop().catch(drop);
+  } finally {
+    await client.end();
+  }
 }
 
 /** Where the system offers memory as files: thousands of commits need no disk. */
