@@ -155,7 +155,7 @@ export const takes = (rights: Rights, type: RecordType, action: 'create' | 'upda
 const takesSome = (rights: Rights, type: RecordType, name: string): boolean =>
   takes(rights, type, 'create', name) || takes(rights, type, 'update', name);
 
-/** Whether the type requires a relation that the client cannot see, so that it cannot create records. `given`: by the parent. */
+/** Whether the type requires a relation that the client cannot see, so that it cannot create records. `given`: the one that a parent gives. */
 export const requiresHidden = (rights: Rights, { name: type, relations }: RecordType, given?: Relation): boolean =>
   rights.key !== '' &&
   [...relations.values()].some(
@@ -202,11 +202,12 @@ export const isKnown = (rights: Rights, type: RecordType, name: string): boolean
 export function knownMembers(rights: Rights, type: RecordType): Pick<RecordType, 'fields' | 'relations'> {
   if (rights.key === '') return type;
   const fields = [...type.fields].filter(([name]) => isKnown(rights, type, name));
-  const relations = [...type.relations].filter(
-    ([name, { target }]) => knows(rights, target.name) && isKnown(rights, type, name),
-  );
+  const relations = [...type.relations].filter(([, relation]) => isInBodies(rights, relation));
   return { fields: new Map(fields), relations: new Map(relations) };
 }
+
+const isInBodies = (rights: Rights, { source, target, name }: Relation): boolean =>
+  knows(rights, target.name) && isKnown(rights, source, name);
 
 /** Unique indexes whose values the client sees, or its role sets. */
 export function namedUniques(type: RecordType, rights = ALL_RIGHTS): readonly UniqueMembers[] {
@@ -282,11 +283,10 @@ function seeType(
 ): void {
   const relations = relationsFor(rights, type);
   const isShown = (member: Field | Relation): boolean => seesMember(rights, type, member);
-  const isOnlySent = (member: Field | Relation): boolean =>
-    !isShown(member) && takesSome(rights, type, member.name) && (!('link' in member) || isSeen(member.target));
+  const known = knownMembers(rights, type);
   const writeOnly = {
-    fields: [...type.fields.values()].filter(isOnlySent),
-    relations: [...type.relations.values()].filter(isOnlySent),
+    fields: [...known.fields.values()].filter((field) => !isShown(field)),
+    relations: [...known.relations.values()].filter((relation) => !isShown(relation)),
   };
   const { label, presents } = type;
   const isSeenName = (name: string): boolean => {
@@ -342,7 +342,7 @@ function seeType(
       ...(isPart ? { parts: partsOf(target.table) } : {}),
       ...(isWritten && !takesSome(rights, type, relation.name) ? { required: false } : {}),
       nested: canWriteThrough(rights, relation) ? 'write' : 'link',
-      inverse: inverse && knownMembers(rights, inverse.source).relations.has(inverse.name) ? inverse : undefined,
+      inverse: inverse && isInBodies(rights, inverse) ? inverse : undefined,
       fields: fields.filter(({ name }) => shows(rights, target, name)),
     });
   }

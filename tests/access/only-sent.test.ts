@@ -45,3 +45,14 @@ test('parts that are only sent need no link to their owner', async () => {
   expect(Object.keys(line?.properties ?? {}).toSorted()).toEqual(['id', 'product', 'quantity']);
   expect(JSON.stringify(line?.['anyOf'])).toContain('["quantity","product"]');
 });
+
+test('what neither is read nor may be sent has no name', async () => {
+  const access = mkdtempSync(join(tmpdir(), 'access-'));
+  writeFileSync(
+    join(access, 'writer.yaml'),
+    'role: writer\nread: { Order: { except: [author, note] }, Branch: true }\nwrite: { Order: true }',
+  );
+  const document = await documentFor('writer', 'tests/fixtures/roles/schema', access);
+  expect(document.components.schemas['NewOrder']?.properties).toHaveProperty('note');
+  expect(JSON.stringify(document)).not.toContain('"author"');
+});
