@@ -3,13 +3,10 @@ import { ALL_RIGHTS } from '../model/rights.ts';
 import { failureOf, Problem, StartError } from '../problem.ts';
 import { print } from '../process.ts';
 import { defaultView, ownFields } from '../query/paths.ts';
-import { createStamp } from '../storage/columns.ts';
 import { createFeed } from '../storage/log/feed.ts';
 import { eraseEntries, LOG_TABLE } from '../storage/log/recording.ts';
 import { createReads } from '../storage/read/reads.ts';
-import { deleteOne } from '../storage/write/delete.ts';
-import { UNLIMITED_ROWS } from '../storage/write/session.ts';
-import { createTables } from '../storage/write/tables.ts';
+import { createWrites } from '../storage/write/writes.ts';
 import { command, STRING, withDatabase } from './command.ts';
 import { namedRecord } from './delete.ts';
 
@@ -30,13 +27,11 @@ const ERASE =
 export const erase = command(ERASE, {}, ['TYPE', 'ID'], async (_, [name, text], settings) => {
   const entries = await withDatabase(settings, async (own, driver) => {
     const { model, type, identifier } = await namedRecord(own, driver, name, text);
-    const tables = createTables(driver.dialect, () => model);
-    const shared = { driver, reads: createReads(driver), tables, unlocked: tables, writeRows: UNLIMITED_ROWS };
+    const writes = createWrites(driver, createReads(driver), { served: () => model });
     const view = ownFields(defaultView(type, type.defaultVariant, ALL_RIGHTS));
-    const deletion = { type, view, identifier, author: null, stamp: createStamp(undefined, null) };
     const hasLog = (await driver.existing()).includes(LOG_TABLE);
     return driver.write(async (writer) => {
-      const missing = await failureOf(deleteOne({ ...shared, writer, isSearched: true }, deletion));
+      const missing = await failureOf(writes.remove(writer, { type, view, identifier }));
       if (missing && !(missing instanceof Problem && missing.code === 'record-not-found')) throw missing;
       const erased = hasLog ? await eraseEntries(writer, model, type, identifier) : 0;
       if (missing && erased === 0) throw new StartError(`There is no ${name} ${text}`);

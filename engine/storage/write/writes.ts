@@ -36,6 +36,7 @@ import { findItems, withLinked } from './unique-values.ts';
 
 export type Writes = Pick<stored.Store, 'write' | 'upsert' | 'delete' | 'restore' | 'deleteFound' | 'forgetKeys'> & {
   insert(writer: Writer, records: Pick<stored.WriteRequest, 'type' | 'items'>): Promise<void>;
+  remove(writer: Writer, record: Pick<stored.RecordDeletion, 'type' | 'view' | 'identifier'>): Promise<stored.Written>;
 };
 
 export interface WriteOptions {
@@ -166,6 +167,8 @@ export function createWrites(
       const request = { ...records, mergePatch: false, readOnlyToo: true, stamp: createStamp(clock, null) };
       await writeRecords({ ...context, writer, isSearched: true }, request);
     },
+    remove: (writer, record) =>
+      deleteOne({ ...context, writer, isSearched: true }, { ...record, author: null, stamp: createStamp(clock, null) }),
     forgetKeys: (hours) => forgetKeys(driver, hours),
   };
 }
