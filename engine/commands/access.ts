@@ -34,18 +34,20 @@ function describeRole(role: Role, types: readonly RecordType[], model: Model): s
   const scopes = role.files.flatMap((file) =>
     file.scope === undefined ? [] : `  scope ${yamlOf(file.scope)} (${placeOf({ file, path: ['scope'] })})`,
   );
+  const known = knownOf(role, model);
   const rows = types.flatMap((type) => [
-    ...ACTIONS.map((action) => `  ${type.name} ${action}: ${describeRule(role, type, action, model)}`),
+    ...ACTIONS.map((action) => `  ${type.name} ${action}: ${describeRule(known, type, action)}`),
     ...(type.history ? [`  ${type.name} history: ${describeHistory(role, type, model)}`] : []),
   ]);
   return [`${role.name} (${placeOf({ file: role.file, path: ['role'] })})`, ...scopes, ...rows].join('\n');
 }
 
-function describeRule(role: Role, type: RecordType, action: Action, model: Model): string {
+const knownOf = (role: Role, model: Model) => ({ role, model, rights: createBinder(role, model, () => undefined)({}) });
+
+function describeRule({ role, model, rights }: ReturnType<typeof knownOf>, type: RecordType, action: Action): string {
   const rule = ruleOf(role, type, model, action);
   const [written] = role.entriesOf(type, action);
   if (rule === false) return `no (${written ? placeOf(written) : ''})`;
-  const rights = createBinder(role, model, () => undefined)({});
   const owners = ownersOf(type);
   if (!entryOf(rights, type.name, action)) return 'no';
   if (action === 'create' && requiresHidden(rights, type, rule ? undefined : owners[0]?.relation))
@@ -101,6 +103,7 @@ const explain = command(
       const lines = [`${answer.status} ${method} ${path}`];
       if (answer.status >= 400) lines.push(...reasonsIn(await answer.text()));
       const { model } = engine;
+      const known = knownOf(role, model);
       const [, segment = '', identifier = ''] = /^\/api\/([^/?]+)(?:\/([^/?$][^/?]*))?/.exec(url.pathname) ?? [];
       const type = [...model.types.values()].find((one) => one.path === unescaped(segment));
       const unmetOf = async (text: string, of: RecordType, action: Action): Promise<readonly string[]> => {
@@ -110,7 +113,7 @@ const explain = command(
       for (const action of ACTIONS_OF[method] ?? []) {
         if (!type) break;
         const unmet = identifier === '' ? [] : await unmetOf(unescaped(identifier), type, action);
-        lines.push(`  ${action}: ${describeRule(role, type, action, model)}`, ...unmet);
+        lines.push(`  ${action}: ${describeRule(known, type, action)}`, ...unmet);
         // The empty body changes nothing, which is always allowed.
         if (action === 'update' && given === undefined && answer.status < 400 && unmet.length > 0)
           lines[0] = `403 ${method} ${path}`;
@@ -121,7 +124,7 @@ const explain = command(
         const { target } = relation;
         const action = Object.keys(sent).length > 1 ? 'update' : 'read';
         const unmet = await unmetOf(String(of), target, action);
-        const described = describeRule(role, target, action, model);
+        const described = describeRule(known, target, action);
         if (unmet.length > 0) lines.push(`  ${pointer}, ${action} of ${target.name}: ${described}`, ...unmet);
       }
       if (type?.history) lines.push(`  history: ${describeHistory(role, type, model)}`);
