@@ -29,7 +29,6 @@ const SCRIPTS: Readonly<Record<string, string>> = {
   test: 'node --test',
 };
 
-/** Without a manifest, `npm install` would use a parent folder's. */
 /** `npm init` writes this script. */
 const PLACEHOLDER = /^echo "Error: no test specified" && exit 1$/;
 
@@ -65,6 +64,7 @@ function filled(name: string, words: Readonly<Record<string, string>> = {}): str
 }
 
 function readManifest() {
+  // Without a manifest, `npm install` would use a parent folder's.
   const text = existsSync(MANIFEST) ? readFileSync(MANIFEST, 'utf8') : '{ "private": true }';
   const value = parsed(text.replace(/^\uFEFF/, ''));
   const scripts = isObject(value) ? (value['scripts'] ?? {}) : undefined;

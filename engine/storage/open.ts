@@ -54,8 +54,7 @@ export async function openStorage(
     await driver.watch(mapped);
     const reads = createReads(driver);
     const feed = createFeed(driver, log);
-    const hasStreams = [...model.types.values()].some(({ history: isRecorded }) => isRecorded);
-    if (hasStreams) driver.onWrite(feed.hear);
+    if ([...model.types.values()].some(({ history: isRecorded }) => isRecorded)) driver.onWrite(feed.hear);
     const replicas = readUrl === '' ? [] : ((await databaseAt(readUrl).replicas?.(options, driver)) ?? []);
     const { answers, drivers } = createReplicaReads(reads, replicas, mapped, observer);
     const { get, page, stream, summary } = readUrl === '' ? reads : answers;

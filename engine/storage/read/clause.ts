@@ -89,7 +89,7 @@ const wholeName = (name: string): string => (name.endsWith(PARTS) ? name.slice(0
 class Clause {
   readonly #rights: Rights;
   readonly #dialect: Dialect;
-  /** That of conditions. */
+  /** The dialect in which conditions are written. */
   readonly #asking: Dialect;
   /** The whole tables that conditions read, by the names without `$`. */
   readonly #data = new Set<string>();
