@@ -2,6 +2,7 @@
 import * as crypto from 'node:crypto';
 import type { Granted, TypeNames } from '../model/rights.ts';
 import { didYouMean } from '../names.ts';
+import type { Claims } from './conditions.ts';
 
 interface Holder {
   /** For logs; the token is secret. */
@@ -10,14 +11,17 @@ interface Holder {
   readonly hash: string;
 }
 
-export interface RoleGrant {
+interface RoleGrant {
   readonly role: string;
-  readonly claims: Readonly<Record<string, string | readonly string[]>>;
+  readonly claims: Claims;
 }
+
+/** What a line says; claims as `NAME=VALUE`. */
+export type WrittenRights = Granted | { readonly role: string; readonly claims: readonly string[] };
 
 export type Grant = Holder & (Granted | RoleGrant);
 
-export const isOfRole = <G extends Granted | RoleGrant>(grant: G): grant is G & RoleGrant => 'role' in grant;
+export const isOfRole = (grant: Grant): grant is Holder & RoleGrant => 'role' in grant;
 
 const LINE = /^(?<name>[\w.@-]{1,64})(?<words>(?:\s+[^\s=]+=\S+)+)\s+sha256=(?<hash>[0-9a-f]{64})$/;
 const EXPECTED =
@@ -28,17 +32,12 @@ export const createToken = (): string => `rec_${crypto.randomBytes(32).toString(
 
 const hashOf = (token: string): string => crypto.hash('sha256', token);
 
-export function tokenLine(grant: { readonly name: string } & (Granted | RoleGrant), token: string): string {
+export function tokenLine(grant: { readonly name: string } & WrittenRights, token: string): string {
   return [grant.name, ...wordsOf(grant), `sha256=${hashOf(token)}`].join(' ');
 }
 
-function wordsOf(grant: Granted | RoleGrant): readonly string[] {
-  if (isOfRole(grant)) {
-    const claims = Object.entries(grant.claims).flatMap(([name, values]) =>
-      [values].flat().map((value) => `${CLAIM}${name}=${value}`),
-    );
-    return [`role=${grant.role}`, ...claims];
-  }
+function wordsOf(grant: WrittenRights): readonly string[] {
+  if ('role' in grant) return [`role=${grant.role}`, ...grant.claims.map((claim) => CLAIM + claim)];
   const { read, write, history = new Set<string>() } = grant;
   return Object.entries({ read, write, history }).flatMap(([right, types]) =>
     types === 'all' ? `${right}=*` : types.size === 0 ? [] : `${right}=${[...types].join()}`,
@@ -48,14 +47,21 @@ function wordsOf(grant: Granted | RoleGrant): readonly string[] {
 export const parseTypes = (text?: string): TypeNames =>
   text === '*' ? 'all' : new Set(text?.split(',').map((name) => name.trim().normalize('NFC')));
 
-/** `name=value`; a name that is given twice has a list. */
-export function parseClaims(texts: readonly string[]): RoleGrant['claims'] {
+/** `name=value`: a name that is given twice has a list, and `org.team` is the claim `team` within `org` besides. */
+export function parseClaims(texts: readonly string[]): Claims {
   const pairs = texts.map((text) => [text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1)] as const);
-  const byName = Map.groupBy(pairs, ([name]) => name);
-  return Object.fromEntries(
-    [...byName].map(([name, all]) => [name, all.length > 1 ? all.map(([, value]) => value) : (all[0]?.[1] ?? '')]),
-  );
+  const nested = claimsAt(pairs.map(([name, value]) => [name.split('.'), value]));
+  return { ...nested, ...claimsAt(pairs.map(([name, value]) => [[name], value])) };
 }
+
+const claimsAt = (pairs: readonly (readonly [path: readonly string[], value: string])[]): Claims =>
+  Object.fromEntries(
+    [...Map.groupBy(pairs, ([[step = '']]) => step)].map(([step, some]) => {
+      const values = some.flatMap(([path, value]) => (path.length === 1 ? value : []));
+      const within = (): Claims => claimsAt(some.map(([[, ...path], value]) => [path, value]));
+      return [step, values.length > 1 ? values : (values[0] ?? within())];
+    }),
+  );
 
 interface TokenSource {
   readonly name: string;

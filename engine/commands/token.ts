@@ -1,6 +1,6 @@
 /** `token` prints a new token, which it stores nowhere, and the line with its hash and rights for TOKENS. */
-import { createToken, parseClaims, parseGrants, parseTypes, type RoleGrant, tokenLine } from '../access/tokens.ts';
-import type { Granted } from '../model/rights.ts';
+import type { Claims } from '../access/conditions.ts';
+import { createToken, parseClaims, parseGrants, parseTypes, tokenLine, type WrittenRights } from '../access/tokens.ts';
 import { StartError } from '../problem.ts';
 import { print } from '../process.ts';
 import type { Settings } from '../settings/settings.ts';
@@ -25,7 +25,7 @@ type Wanted = Partial<Record<'read' | 'write' | 'history' | 'role', string | und
   readonly claim?: readonly string[] | undefined;
 };
 
-function rightsIn({ read, write, history, role, claim = [] }: Wanted, settings: Settings): Granted | RoleGrant {
+function rightsIn({ read, write, history, role, claim = [] }: Wanted, settings: Settings): WrittenRights {
   if (role === undefined && claim.length > 0) throw new StartError('--claim needs --role');
   if (role === undefined) {
     const rights = {
@@ -39,11 +39,12 @@ function rightsIn({ read, write, history, role, claim = [] }: Wanted, settings: 
   if (read !== undefined || write !== undefined || history !== undefined)
     throw new StartError('A role has its own rights: leave --read, --write and --history out');
   roleNamed(readAccess(settings).roles, role);
-  return { role, claims: claimsIn(claim) };
+  claimsIn(claim);
+  return { role, claims: claim };
 }
 
 /** Throws a StartError for what is not `NAME=VALUE`. */
-export function claimsIn(texts: readonly string[]): RoleGrant['claims'] {
+export function claimsIn(texts: readonly string[]): Claims {
   const strange = texts.find((text) => !/^[^=\s;]+=[^\s;]+$/.test(text));
   if (strange !== undefined) throw new StartError(`"${strange}" is not a claim; write NAME=VALUE, without spaces`);
   return parseClaims(texts);

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { checkRoles } from '../../engine/access/checks.ts';
 import { createBinder } from '../../engine/access/rules.ts';
-import { createToken, tokenLine } from '../../engine/access/tokens.ts';
+import { createToken, parseClaims, tokenLine } from '../../engine/access/tokens.ts';
 import { checkSchema } from '../../engine/validation/check-schema.ts';
 import { exchange } from '../support/exchange.ts';
 import { useServer } from '../support/server.ts';
@@ -13,9 +13,9 @@ const TOKENS = { editor: createToken(), north: createToken(), nowhere: createTok
 type Who = keyof typeof TOKENS;
 
 const lines = [
-  tokenLine({ name: 'editor', role: 'editor', claims: {} }, TOKENS.editor),
-  tokenLine({ name: 'north', role: 'branch-reader', claims: { branch: '1' } }, TOKENS.north),
-  tokenLine({ name: 'nowhere', role: 'branch-reader', claims: {} }, TOKENS.nowhere),
+  tokenLine({ name: 'editor', role: 'editor', claims: [] }, TOKENS.editor),
+  tokenLine({ name: 'north', role: 'branch-reader', claims: ['branch=1'] }, TOKENS.north),
+  tokenLine({ name: 'nowhere', role: 'branch-reader', claims: [] }, TOKENS.nowhere),
 ];
 const server = useServer({
   schemaDirectory: 'tests/fixtures/roles/schema',
@@ -150,4 +150,14 @@ test('rights are kept by the values of all claims that a condition may ask for',
   expect(valuesOf({ 'a"b': 2, outer: { 'in"ner': 'x' } })).toEqual([2, 'x']);
   expect(valuesOf({ 'a"b': 2, outer: { 'in"ner': 'y' } })).toEqual([2, 'y']);
   expect(valuesOf({ 'a"b': 2n, outer: { 'in"ner': 'y' } })).toEqual([]);
+});
+
+test('dots in the name of a claim lead to one within it', () => {
+  const texts = ['org.team=a', 'org.team=b', 'org.level=2', 'plan=x', 'plan.price=9', 'https://example.com/id=7'];
+  expect(parseClaims(texts)).toMatchObject({
+    'org.team': ['a', 'b'],
+    org: { team: ['a', 'b'], level: '2' },
+    plan: 'x',
+    'https://example.com/id': '7',
+  });
 });

@@ -56,7 +56,7 @@ type Name = keyof typeof ROLES;
 const NAMES = Object.keys(ROLES) as readonly Name[];
 const tokens = Object.fromEntries(NAMES.map((name) => [name, createToken()])) as Readonly<Record<Name, string>>;
 const TOKENS = NAMES.map((name) =>
-  tokenLine({ name, role: name, claims: name === 'branch' ? { branch: 'south' } : {} }, tokens[name]),
+  tokenLine({ name, role: name, claims: name === 'branch' ? ['branch=south'] : [] }, tokens[name]),
 ).join('\n');
 
 let project: Project;

@@ -43,7 +43,7 @@ const tokens = Object.fromEntries(
 const NO_TYPES = new Set<string>();
 const TOKENS = [
   ...Object.keys(ROLES).map((name) => {
-    const claims = name === 'branch' ? { branch: 'north' } : {};
+    const claims = name === 'branch' ? ['branch=north'] : [];
     return tokenLine({ name, role: name, claims }, tokens[name as Name]);
   }),
   tokenLine({ name: 'all', read: NO_TYPES, write: 'all', history: 'all' }, tokens.all),
