@@ -128,11 +128,15 @@ export function readAccess({ schemaDirectory, accessDirectory }: Settings): {
   return { roles, model };
 }
 
-export function roleNamed(roles: Roles, name: string): Role {
-  const role = roles.get(name);
-  if (role) return role;
-  throw new StartError(`There is no role "${name}"${didYouMean(name, roles.keys())}`);
+function named<T>(all: ReadonlyMap<string, T>, name: string, what: string): T {
+  const found = all.get(name);
+  if (found) return found;
+  throw new StartError(`There is no ${what} "${name}"${didYouMean(name, all.keys())}`);
 }
+
+export const roleNamed = (roles: Roles, name: string): Role => named(roles, name, 'role');
+
+export const typeNamed = ({ types }: Model, name: string): RecordType => named(types, name, 'record type');
 
 export function readModel(directory: string): Model {
   const { model, diagnostics } = checkSchema(directory);
@@ -142,12 +146,6 @@ export function readModel(directory: string): Model {
 
 export function printWarnings({ warnings }: { readonly warnings: readonly Diagnostic[] }): void {
   if (warnings.length > 0) printError(formatDiagnostics(warnings));
-}
-
-export function typeNamed({ types }: Model, name: string): RecordType {
-  const type = types.get(name);
-  if (type) return type;
-  throw new StartError(`There is no record type "${name}"${didYouMean(name, types.keys())}`);
 }
 
 export function refuseUnknownTypes(model: Model, rights: Granted): void {
