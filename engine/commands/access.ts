@@ -4,13 +4,13 @@ import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:http';
 import { stringify } from 'yaml';
-import { bindConditions, type Claims, MissingClaim } from '../access/conditions.ts';
+import { bindConditions, type Claims } from '../access/conditions.ts';
 import { placeOf, type Role, type Written } from '../access/roles.ts';
 import { createBinder, type Rule, ruleOf } from '../access/rules.ts';
-import { startEngine } from '../engine.ts';
+import { type Engine, startEngine } from '../engine.ts';
 import { unescaped } from '../http/routes.ts';
 import { isObject, type JsonObject, type JsonValue, parsedJson } from '../json/json.ts';
-import { type Model, ownersOf, type RecordType, recordsWithin } from '../model/model.ts';
+import { identifierIn, type Model, newItems, ownersOf, type RecordType, recordsWithin } from '../model/model.ts';
 import { type Action, ACTIONS, ALL_RIGHTS, entryOf, requiresHidden, withOwned } from '../model/rights.ts';
 import { StartError } from '../problem.ts';
 import { print } from '../process.ts';
@@ -78,6 +78,7 @@ const ACTIONS_OF: Readonly<Record<string, readonly Action[]>> = {
   PATCH: ['read', 'update'],
   DELETE: ['read', 'delete'],
 };
+const ACTIONS_OF_UPSERT: readonly Action[] = ['read', 'create', 'update'];
 
 /** Sends the request to a service of its own, as a dry run. */
 const explain = command(
@@ -106,11 +107,9 @@ const explain = command(
       const known = knownOf(role, model);
       const [, segment = '', identifier = ''] = /^\/api\/([^/?]+)(?:\/([^/?$][^/?]*))?/.exec(url.pathname) ?? [];
       const type = [...model.types.values()].find((one) => one.path === unescaped(segment));
-      const unmetOf = async (text: string, of: RecordType, action: Action): Promise<readonly string[]> => {
-        const rule = ruleOf(role, of, model, action);
-        return rule ? unmetBy(text, of, rule, claims, engine) : [];
-      };
-      for (const action of ACTIONS_OF[method] ?? []) {
+      const unmetOf = (text: string, of: RecordType, action: Action) => unmetBy(text, of, action, engine, role, claims);
+      const isUpsert = url.searchParams.has('on');
+      for (const action of isUpsert ? ACTIONS_OF_UPSERT : (ACTIONS_OF[method] ?? [])) {
         if (!type) break;
         const unmet = identifier === '' ? [] : await unmetOf(unescaped(identifier), type, action);
         lines.push(`  ${action}: ${describeRule(known, type, action)}`, ...unmet);
@@ -118,14 +117,14 @@ const explain = command(
         if (action === 'update' && given === undefined && answer.status < 400 && unmet.length > 0)
           lines[0] = `403 ${method} ${path}`;
       }
-      const nested = type ? nestedIn(type, parsedJson(given ?? '')) : [];
-      for (const { relation, body: sent, identifier: of, pointer } of nested) {
+      const named = type ? namedIn(type, parsedJson(given ?? ''), method === 'PATCH') : [];
+      for (const { type: target, body: sent, identifier: of, pointer } of named) {
         if (of === undefined) continue;
-        const { target } = relation;
-        const action = Object.keys(sent).length > 1 ? 'update' : 'read';
-        const unmet = await unmetOf(String(of), target, action);
-        const described = describeRule(known, target, action);
-        if (unmet.length > 0) lines.push(`  ${pointer}, ${action} of ${target.name}: ${described}`, ...unmet);
+        for (const action of ACTIONS_OF[Object.keys(sent).length > 1 ? 'PATCH' : 'GET'] ?? []) {
+          const unmet = await unmetOf(String(of), target, action);
+          const described = describeRule(known, target, action);
+          if (unmet.length > 0) lines.push(`  ${pointer}, ${action} of ${target.name}: ${described}`, ...unmet);
+        }
       }
       if (type?.history) lines.push(`  history: ${describeHistory(role, type, model)}`);
       print(lines.join('\n'));
@@ -137,11 +136,13 @@ const explain = command(
   },
 );
 
-/** The records within a body, or within each item of an array. */
-function nestedIn(type: RecordType, sent: JsonValue | undefined): ReturnType<typeof recordsWithin> {
-  if (isObject(sent)) return recordsWithin(type, sent);
-  const items = Array.isArray(sent) ? sent : [];
-  return items.flatMap((one: JsonValue, at) => (isObject(one) ? recordsWithin(type, one, `/${at}`) : []));
+/** The records that a body names: stored items of an array, and what is nested. */
+function namedIn(type: RecordType, sent: JsonValue | undefined, areStored: boolean) {
+  const items = Array.isArray(sent) ? newItems(sent.filter(isObject)) : [];
+  const own = areStored ? items.map((item) => ({ ...item, type, identifier: identifierIn(item.body, type) })) : [];
+  const roots = isObject(sent) ? [{ body: sent, pointer: '' }] : items;
+  const nested = roots.flatMap(({ body, pointer }) => recordsWithin(type, body, pointer));
+  return [...own, ...nested.map(({ relation, ...record }) => ({ ...record, type: relation.target }))];
 }
 
 /** The faults of a problem, each with its place in the body, or else its detail. */
@@ -154,30 +155,24 @@ function reasonsIn(problem: string): readonly string[] {
   return faults.length > 0 ? faults : [`  ${detail}`];
 }
 
-/** A line for each condition of a rule that a record does not meet, and for claims that are missing. */
-async function unmetBy(
-  text: string,
-  type: RecordType,
-  { where }: Rule,
-  claims: Claims,
-  engine: Awaited<ReturnType<typeof startEngine>>,
-): Promise<readonly string[]> {
+/** A line for each claim that an entry misses, else for each of its conditions that the record does not meet. */
+async function unmetBy(text: string, type: RecordType, action: Action, engine: Engine, role: Role, claims: Claims) {
+  const rule = ruleOf(role, type, engine.model, action);
+  const missing: string[] = [];
+  const rights = createBinder(role, engine.model, (claim) => missing.push(claim))(claims);
+  if (!rule || entryOf(rights, type.name, action)?.where === undefined)
+    return missing.map((claim) => `    not met: the claim ${claim} is missing, or no value of the field`);
   const { store } = engine.clients().unrestricted.serviceOf(type);
   const view = ownFields(defaultView(type, { name: '', fields: [] }, ALL_RIGHTS));
+  const of = { [type.identifier.name]: text };
   const unmet: string[] = [];
-  for (const [name, value = null] of where.flatMap((one) => Object.entries(one))) {
+  for (const [name, value = null] of rule.where.flatMap((one) => Object.entries(one))) {
     const condition: JsonObject = { [name]: value };
-    const of = { [type.identifier.name]: text };
-    try {
-      const binding = { claims, now: new Date() };
-      const filters = [of, condition].flatMap((one) => bindConditions(one, type, binding));
-      const query = { view, filters, order: orderBy(type, undefined), offset: 0, limit: 1 };
-      const { records } = await store.page({ ...query, cursor: undefined, shared: '' }, 'none');
-      if (records.length === 0) unmet.push(`    not met: ${yamlOf(condition)}`);
-    } catch (error) {
-      if (!(error instanceof MissingClaim)) throw error;
-      unmet.push(`    not met: ${yamlOf(condition)}: the claim ${error.message} is missing, or no value of the field`);
-    }
+    const binding = { claims, now: new Date() };
+    const filters = [of, condition].flatMap((one) => bindConditions(one, type, binding));
+    const query = { view, filters, order: orderBy(type, undefined), offset: 0, limit: 1 };
+    const { records } = await store.page({ ...query, cursor: undefined, shared: '' }, 'none');
+    if (records.length === 0) unmet.push(`    not met: ${yamlOf(condition)}`);
   }
   return unmet;
 }

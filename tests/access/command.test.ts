@@ -141,6 +141,61 @@ create: { Order: true }
   ]);
 });
 
+test('explains the conditions that records of an array do not meet', async () => {
+  const access = join(project.directory, 'northern');
+  mkdirSync(access);
+  writeFileSync(
+    join(access, 'northern.yaml'),
+    "role: northern\nread: { '*': true }\nupdate: { Branch: { where: { name: North } } }",
+  );
+  await runSql(project.database, `insert into branches (id, name) values (81, 'North'), (82, 'South')`);
+  writeFileSync(join(access, 'many.json'), '[{ "id": 81, "name": "A" }, { "id": 82, "name": "B" }]');
+  const asked = ['explain', '--role', 'northern', 'PATCH', '/api/branches', '--body', join(access, 'many.json')];
+  const { out } = await runCommand('access', asked, { ...environment, ACCESS_DIR: access });
+  expect(out.trim().split('\n')).toEqual([
+    '403 PATCH /api/branches',
+    '  /0: You may not write a record of Branch like this',
+    '  /1: You may not change Branch 82',
+    expect.stringMatching(/^ {2}read: yes/),
+    expect.stringMatching(/^ {2}update: yes, where/),
+    expect.stringMatching(/^ {2}\/1, update of Branch: yes, where \{ name: North \} \(.*northern\.yaml:3\)$/),
+    '    not met: { name: North }',
+  ]);
+});
+
+test('explains both rules of an upsert', async () => {
+  const access = join(project.directory, 'upserter');
+  mkdirSync(access);
+  writeFileSync(join(access, 'upserter.yaml'), "role: upserter\nread: { '*': true }\nupdate: { Order: true }");
+  const explained = async (...asked: readonly string[]) =>
+    (
+      await runCommand('access', ['explain', '--role', 'upserter', ...asked], { ...environment, ACCESS_DIR: access })
+    ).out.trim();
+  for (const method of ['PUT', 'POST'])
+    expect(await explained(method, '/api/orders?on=number')).toMatch(
+      new RegExp(`^403 ${method} .*\\n.*\\n {2}read: yes.*\\n {2}create: no\\n {2}update: yes`),
+    );
+});
+
+test('explains which claim an entry misses, wherever it asks for it', async () => {
+  const access = join(project.directory, 'setter');
+  mkdirSync(access);
+  writeFileSync(
+    join(access, 'setter.yaml'),
+    "role: setter\nread: { '*': true }\nupdate: { Branch: { set: { name: { claim: [org, name] } } } }",
+  );
+  await runSql(project.database, `insert into branches (id, name) values (91, 'North')`);
+  const explained = async (...claims: readonly string[]) =>
+    (
+      await runCommand('access', ['explain', '--role', 'setter', ...claims, 'PATCH', '/api/branches/91'], {
+        ...environment,
+        ACCESS_DIR: access,
+      })
+    ).out;
+  expect(await explained()).toMatch(/^403 PATCH .*\n.*\n.*\n {4}not met: the claim org\.name is missing/);
+  expect(await explained('--claim', 'org.name=North')).toMatch(/^200 PATCH/);
+});
+
 test('prints a token with a role, and refuses one that does not exist', async () => {
   const { out } = await runCommand(
     'token',
