@@ -108,8 +108,7 @@ const explain = command(
       const [, segment = '', identifier = ''] = /^\/api\/([^/?]+)(?:\/([^/?$][^/?]*))?/.exec(url.pathname) ?? [];
       const type = [...model.types.values()].find((one) => one.path === unescaped(segment));
       const unmetOf = (text: string, of: RecordType, action: Action) => unmetBy(text, of, action, engine, role, claims);
-      const isUpsert = url.searchParams.has('on');
-      for (const action of isUpsert ? ACTIONS_OF_UPSERT : (ACTIONS_OF[method] ?? [])) {
+      for (const action of url.searchParams.has('on') ? ACTIONS_OF_UPSERT : (ACTIONS_OF[method] ?? [])) {
         if (!type) break;
         const unmet = identifier === '' ? [] : await unmetOf(unescaped(identifier), type, action);
         lines.push(`  ${action}: ${describeRule(known, type, action)}`, ...unmet);
