@@ -131,18 +131,20 @@ function describeVariants({ variants, defaultVariant, fields }: RecordType): Jso
 
 // Mermaid code, which GitHub and most editors draw.
 
+/** The links that the relations of the model show, lest the model of a client tells of others. */
 export function mermaidOf(model: Model): string {
   const types = [...model.types.values()];
-  // Omits references to hidden types.
-  const columns = types.flatMap((type) =>
-    type.references
-      .filter(({ target }) => model.types.get(target.name) === target)
-      .map(({ target, relation, required, unique }) =>
-        line(type, `${unique ? '|o' : '}o'}--${required ? '||' : 'o|'}`, target, relation?.name ?? ''),
-      ),
-  );
-  const joins = model.joinTables.map(({ left, right }) => line(left.type, '}o--o{', right.type, ''));
-  return ['erDiagram', ...types.map(({ name }) => `  ${quoted(name)}`), ...columns, ...joins].join('\n');
+  const links = types.flatMap(({ relations }) => [...relations.values()].flatMap(linkLines));
+  return ['erDiagram', ...types.map(({ name }) => `  ${quoted(name)}`), ...new Set(links)].join('\n');
+}
+
+/** Where a link has two sides, the one that holds it draws it. */
+function linkLines({ source, target, link }: Relation): readonly string[] {
+  if (link.at === 'join') return [line(link.table.left.type, '}o--o{', link.table.right.type, '')];
+  const { relation, required, unique } = link.reference;
+  const ends = `${unique ? '|o' : '}o'}--${required ? '||' : 'o|'}`;
+  if (link.at === 'source') return [line(source, ends, target, relation?.name ?? '')];
+  return relation ? [] : [line(target, ends, source, '')];
 }
 
 const quoted = (name: string): string => `"${name}"`;

@@ -278,8 +278,8 @@ const isLabel = ({ type, sensitive, generated, multiline, constraints }: Field):
 
 /** Unique indexes, and the belongsTo of each hasOne: its values are unique too. */
 export function uniqueIndexes(type: RecordType): readonly UniqueMembers[] {
-  const hasOnes = type.references.flatMap(({ unique, relation }) =>
-    unique && relation ? [{ name: relation.name, members: [relation] }] : [],
+  const hasOnes = [...type.relations.values()].flatMap((relation) =>
+    relation.link.at === 'source' && relation.link.reference.unique ? { name: relation.name, members: [relation] } : [],
   );
   return [...type.indexes.filter(({ unique }) => unique), ...hasOnes];
 }

@@ -269,8 +269,7 @@ export function seenModel(model: Model, rights: Rights): Model {
   if (rights.key === '') return model;
   const types = new Map([...model.types].filter(([name]) => knows(rights, name)));
   const isSeen = ({ name }: RecordType): boolean => types.has(name);
-  const joinTables = model.joinTables.filter(({ left, right }) => isSeen(left.type) && isSeen(right.type));
-  const revisions = new Map<object, object>([[model, { types, joinTables }]]);
+  const revisions = new Map<object, object>([[model, { types, joinTables: [] }]]);
   for (const type of types.values()) seeType(type, rights, isSeen, revisions);
   return revised(model, revisions);
 }

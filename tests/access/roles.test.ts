@@ -5,6 +5,9 @@ import { join } from 'node:path';
 import { checkRoles } from '../../engine/access/checks.ts';
 import { createBinder } from '../../engine/access/rules.ts';
 import { createToken, parseClaims, tokenLine } from '../../engine/access/tokens.ts';
+import { mermaidOf } from '../../engine/describe/describe.ts';
+import type { RecordType } from '../../engine/model/model.ts';
+import { namedUniques, seenModel } from '../../engine/model/rights.ts';
 import { checkSchema } from '../../engine/validation/check-schema.ts';
 import { exchange } from '../support/exchange.ts';
 import { useServer } from '../support/server.ts';
@@ -132,16 +135,53 @@ test('without credentials there is no access', async () => {
   expect((await exchange(server.url, 'GET /api/orders', {})).status).toBe(401);
 });
 
-test('rights are kept by the values of all claims that a condition may ask for', () => {
-  const { model } = checkSchema('tests/fixtures/roles/schema');
+/** The rights of a role with this text, and the model that it is for. */
+function binderOf(text: string, schema = 'tests/fixtures/roles/schema') {
+  const { model } = checkSchema(schema);
   if (!model) throw new Error('the schema is faulty');
   const directory = mkdtempSync(join(tmpdir(), 'access-'));
-  const conditions = String.raw`{ number: { gt: { claim: 'a"b' } }, note: { claim: [outer, 'in"ner'] } }`;
-  writeFileSync(join(directory, 'r.yaml'), `role: r\nread: { Order: { where: ${conditions} } }`);
+  writeFileSync(join(directory, 'r.yaml'), `role: r\n${text}`);
   const { roles } = checkRoles(directory, model);
   const role = roles?.get('r');
   if (!role) throw new Error('the role is faulty');
-  const bind = createBinder(role, model, () => undefined);
+  return { model, bind: createBinder(role, model, () => undefined) };
+}
+
+test('the diagram of the start page has no relation that the role does not see', () => {
+  const { model, bind } = binderOf(`read:
+  Order: { except: [customer, tags] }
+  Customer: { except: [orders] }
+  Tag: { except: [orders] }
+  Branch: true`);
+  const diagram = mermaidOf(seenModel(model, bind({}))).split('\n');
+  expect(diagram.slice(1)).toEqual([
+    ...['Customer', 'Line', 'Order', 'Branch', 'Tag'].map((name) => `  "${name}"`),
+    '  "Line" }o--|| "Order" : "order"',
+    '  "Order" }o--|| "Branch" : "branch"',
+  ]);
+});
+
+test('agents and documents are told of no unique relation that the role does not see', () => {
+  const schema = mkdtempSync(join(tmpdir(), 'schema-'));
+  writeFileSync(
+    join(schema, 'guest.yaml'),
+    'type: Guest\nrelations: { seat: { kind: hasOne, type: Seat, inverse: guest } }',
+  );
+  writeFileSync(
+    join(schema, 'seat.yaml'),
+    'type: Seat\nrelations: { guest: { kind: belongsTo, type: Guest, inverse: seat } }',
+  );
+  const uniques = (text: string) => {
+    const { model, bind } = binderOf(text, schema);
+    return namedUniques(seenModel(model, bind({})).types.get('Seat') as RecordType).map(({ name }) => name);
+  };
+  expect(uniques('read: { Guest: true, Seat: true }')).toEqual(['guest']);
+  expect(uniques('read: { Guest: { except: [seat] }, Seat: { except: [guest] } }')).toEqual([]);
+});
+
+test('rights are kept by the values of all claims that a condition may ask for', () => {
+  const conditions = String.raw`{ number: { gt: { claim: 'a"b' } }, note: { claim: [outer, 'in"ner'] } }`;
+  const { bind } = binderOf(`read: { Order: { where: ${conditions} } }`);
   const valuesOf = (claims: object): unknown => {
     const where = bind(claims as never).types.get('Order')?.read?.where ?? [];
     return where.map((one) => ('value' in one ? one.value : undefined));
