@@ -95,18 +95,16 @@ export function faultyRequest(
   return new Problem(code, `${first?.message ?? problemKinds[code].title}${more}`, { ...extras, errors: faults });
 }
 
-/** Calls `work`, and rewrites the faults of its Problem, also the first one in the message. */
+/** Calls `work`, and rewrites the faults of its Problem, so also its message. */
 export async function reworded<T>(work: () => T | Promise<T>, word: (fault: Fault) => Fault): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    const { code, message, headers, cause, retryAfter, rules } = error;
+    const { code, headers, cause, retryAfter, rules } = error;
     const errors = error.errors.map(word);
     if (errors.every((fault, index) => fault === error.errors[index])) throw error;
-    const [before, after] = [error.errors[0], errors[0]];
-    const detail = before && after ? message.replace(before.message, () => after.message) : message;
-    throw new Problem(code, detail, { errors, headers, cause, retryAfter, rules });
+    throw faultyRequest(code, errors, { headers, cause, retryAfter, rules });
   }
 }
 
