@@ -55,7 +55,7 @@ class LineReader {
 
   add(line: number, record: Pick<ParsedRecord, 'body' | 'tag'>): void {
     const { batchLimit } = this.#limits;
-    this.#records.push({ ...record, pointer: `/${this.#records.length}` });
+    this.#records.push({ ...record, pointer: `/${this.#records.length}`, place: `line ${line}` });
     this.#lines.push(line);
     if (this.#records.length > batchLimit)
       throw tooManyItems(batchLimit, `The body has more than ${batchLimit} records`);
@@ -94,12 +94,7 @@ class LineReader {
     const lineOf = (pointer: string): number | undefined => this.#lines[Number(/^\/(\d+)/.exec(pointer)?.[1])];
     const reworded = (fault: Fault): Fault => {
       const line = 'pointer' in fault ? lineOf(fault.pointer) : undefined;
-      if (line === undefined) return fault;
-      const { message, ...rest } = inWords(fault);
-      return atLine(
-        { ...rest, message: message.replaceAll(/"(\/\d+)(?:\/[^"]*)?"/g, (_, at: string) => `line ${lineOf(at)}`) },
-        line,
-      );
+      return line === undefined ? fault : atLine(inWords(fault), line);
     };
     return { records: this.#records, reworded, raw, isArray: true, faults };
   }

@@ -11,7 +11,7 @@ import type {
   TypeTitle,
 } from '../descriptor/descriptor.ts';
 import type { FieldType, Generated, OperatorName, Shape } from '../field-types/field-type.ts';
-import { escapeStep, isObject, type JsonObject, type JsonValue } from '../json/json.ts';
+import { escapeStep, isObject, type JsonObject, type JsonValue, unescapedSteps } from '../json/json.ts';
 import { memoized } from '../memo.ts';
 import { generatedName } from '../names.ts';
 import { type Identifier, type IdentifierField, identifierOf } from './identifier.ts';
@@ -308,7 +308,13 @@ export interface BodyRecord {
   readonly identifier: Identifier | undefined;
   /** JSON Pointer. */
   readonly pointer: string;
+  /** What messages call it, if the body is a file: `line 3`. */
+  readonly place?: string | undefined;
 }
+
+/** The place in words: the line of its record, or the pointer. */
+export const placeIn = (records: readonly BodyRecord[], pointer: string): string =>
+  records[Number(unescapedSteps(pointer)[0])]?.place ?? `"${pointer}"`;
 
 export const newItems = (bodies: readonly JsonObject[]): readonly BodyRecord[] =>
   bodies.map((body, index) => ({ body, identifier: undefined, pointer: `/${index}` }));

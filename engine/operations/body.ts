@@ -10,14 +10,12 @@ import {
   type TextLimits,
 } from '../json/tokenizer.ts';
 import { memoized } from '../memo.ts';
-import { ITEM_TAG, type RecordType, withRelated } from '../model/model.ts';
+import { type BodyRecord, ITEM_TAG, type RecordType, withRelated } from '../model/model.ts';
 import { shortened } from '../names.ts';
 import { type Fault, faultyRequest, type Problem, reasonOf } from '../problem.ts';
 import type { BodyShape } from './table.ts';
 
-export interface ParsedRecord {
-  readonly body: JsonObject;
-  readonly pointer: string;
+export interface ParsedRecord extends Omit<BodyRecord, 'identifier'> {
   /** The value of ITEM_TAG, allowed only in items of an array. */
   readonly tag: JsonValue | undefined;
 }

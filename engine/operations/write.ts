@@ -225,9 +225,8 @@ export const upsert: WriteOperation<UpsertQuery> = async (context, args) => {
   const request = {
     ...shared,
     items: records.map((record, index) => ({
-      body: record.body,
+      ...record,
       key: keyed[index]?.body ?? record.body,
-      pointer: record.pointer,
       precondition: isArray ? conditions.preconditionOfItem(record, mode) : soleTag,
       absent: () => {
         if (!isArray) return conditions.refuseAnyMatch(preconditions, mode);

@@ -266,6 +266,7 @@ describe('lines', () => {
       {"text":"a"}\n{"text":"a","text":"b"}\n => 400 2 /1/text invalid-json => the key "text" is repeated
       {"text":"a"}\n\n{"txet":"a","count":-1}\n => 422 3 /1/txet unknown-key | 3 /1/count minimum => ^Line 3: Unknown key "txet"; did you mean "text"
       {"text":"a"}\n{"text":"\\u0000"}\n => 422 2 /1/text nul-character => ^Line 2:
+      {"text":"a"}\n{"/0":"a"}\n => 422 2 /1/~10 unknown-key => ^Line 2: Unknown key "/0"$
       ${String.raw`{"value":{${keys}}}\n`.repeat(10)} => 413 => more than 420 keys
     `),
   )('%s is %s, and nothing is written', async (body, faults, detail) => {

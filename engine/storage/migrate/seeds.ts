@@ -189,8 +189,9 @@ export async function insertSeeds(model: Model, writer: Writer, driver: Driver, 
     const bodies = pendingSeeds(type, seeded.get(type.name));
     const identifiers = bodies.map((body) => identifierOfSeed(type, body));
     if (bodies.length === 0) continue;
+    const items = newItems(bodies).map((item, index) => ({ ...item, place: `seed record ${identifiers[index]}` }));
     try {
-      await insert(writer, { type, items: newItems(bodies) });
+      await insert(writer, { type, items });
     } catch (error) {
       const isLacking =
         error instanceof MissingObject || (error instanceof Problem && error.code === 'missing-privilege');
@@ -203,13 +204,11 @@ export async function insertSeeds(model: Model, writer: Writer, driver: Driver, 
 
 function reasonsOf(error: unknown, { name }: RecordType, identifiers: readonly Identifier[]): string {
   const errors = error instanceof Problem ? error.errors : [];
-  const named = (message: string): string =>
-    message.replaceAll(/"\/(\d+)[^"]*"/g, (_, index: string) => `seed record ${identifiers[Number(index)]}`);
   const reasons = (errors.length > 0 ? errors : [{ message: reasonOf(innermost(error)) }]).map((fault) => {
     const [, index] = /^\/(\d+)/.exec('pointer' in fault ? fault.pointer : '') ?? [];
     const who =
       index === undefined ? `Seed records of ${name}` : `Seed record ${identifiers[Number(index)]} of ${name}`;
-    return `${who} cannot be inserted: ${named(fault.message)}`;
+    return `${who} cannot be inserted: ${fault.message}`;
   });
   return [...reasons, 'Nothing was changed.'].join('\n');
 }

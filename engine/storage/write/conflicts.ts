@@ -5,6 +5,7 @@ import type { Identifier } from '../../model/identifier.ts';
 import {
   type Field,
   identifierIn,
+  placeIn,
   type RecordType,
   type Relation,
   uniqueIndexes,
@@ -115,7 +116,7 @@ export const keyIn = ({ members }: UniqueMembers, body: JsonObject, { name }: Di
     return heldOperand(member, name, encode(member, name, value));
   });
 
-function faultsOf({ rights }: WriteSession, { node, members, holder }: Conflict): readonly Fault[] {
+function faultsOf({ rights, records }: WriteSession, { node, members, holder }: Conflict): readonly Fault[] {
   const { fields } = knownMembers(rights, node.type);
   const seen = members.filter((one) => ('link' in one ? canFollow(rights, one) : fields.has(one.name)));
   const names = seen.map(({ name }) => `"${name}"`).join(' and ');
@@ -130,7 +131,7 @@ function faultsOf({ rights }: WriteSession, { node, members, holder }: Conflict)
   const identifier = (typeof holder === 'object' ? holder.identifier : holder) ?? 0;
   return pointersTo(node, seen).map((pointer) => {
     const stored = isNamed ? `${node.type.name} ${identifier}` : 'Another record';
-    const who = inBody ? `"${pointersTo(inBody, seen).join('')}" in the same body` : stored;
+    const who = inBody ? `${placeIn(records, pointersTo(inBody, seen).join(''))} in the same body` : stored;
     return {
       pointer,
       code: 'unique',

@@ -18,6 +18,7 @@ import {
   documentOf,
   type JoinTable,
   OPEN_COLUMN,
+  placeIn,
   type RecordType,
   type Reference,
   type Relation,
@@ -410,8 +411,8 @@ export function refuse(session: WriteSession, code: ProblemCode, pointer: string
   session.refusals.push({ code, fault: { pointer, code: word, message } });
 }
 
-export function contradict({ contradictions }: WriteSession, pointer: string, other: string): void {
-  const message = `"${pointer}" and "${other}" give the same record different values; leave one out, or make them agree`;
+export function contradict({ contradictions, records }: WriteSession, pointer: string, other: string): void {
+  const message = `${placeIn(records, pointer)} and ${placeIn(records, other)} give the same record different values; leave one out, or make them agree`;
   contradictions.push({ pointer, code: 'contradiction', message });
 }
 

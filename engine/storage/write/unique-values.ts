@@ -6,7 +6,7 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json/json.ts';
 import type { RawMembers } from '../../json/tokenizer.ts';
 import type { Identifier } from '../../model/identifier.ts';
-import { type Field, linkKeyIn, type RecordType, relationsIn, type UniqueMembers } from '../../model/model.ts';
+import { type Field, linkKeyIn, placeIn, type RecordType, relationsIn, type UniqueMembers } from '../../model/model.ts';
 import { ALL_RIGHTS, entryOf, type Rights, shows } from '../../model/rights.ts';
 import { type Fault, faultyRequest, throwTogether } from '../../problem.ts';
 import { Overtaken, type Values } from '../driver.ts';
@@ -32,8 +32,8 @@ export async function findItems(transaction: Transaction, request: UpsertRequest
   const find = (key: Values) => findSeen(transaction, rights, type, unique, key);
   const keys = request.items.map(({ body, key = body }) => keyIn(unique, key, transaction.driver.dialect));
   const before = await Promise.all(keys.map(find));
-  const items = request.items.map(({ body, pointer, precondition }, index): WriteItem => {
-    return { body, pointer, identifier: before[index], precondition };
+  const items = request.items.map(({ body, pointer, place, precondition }, index): WriteItem => {
+    return { body, pointer, place, identifier: before[index], precondition };
   });
   refuseTwice(request, items, keys);
   const locked = async (): Promise<void> => {
@@ -55,7 +55,7 @@ function refuseTwice({ type, unique }: UpsertRequest, items: readonly WriteItem[
     if (values.includes(null)) return [];
     first.set(key, other ?? pointer);
     if (other === undefined) return [];
-    const message = `"${pointer}" and "${other}" are the same ${type.name} by ${names.join(', ')}; list it once`;
+    const message = `${placeIn(items, pointer)} and ${placeIn(items, other)} are the same ${type.name} by ${names.join(', ')}; list it once`;
     return [{ pointer: `${pointer}/${escapeStep(names[0] ?? '')}`, code: 'duplicate', message }];
   });
   if (faults.length > 0) throw faultyRequest('invalid-body', faults);
