@@ -223,14 +223,19 @@ export const ownedBy = ({ relations }: Pick<RecordType, 'relations'>): readonly 
 /** The types whose records live and die with an owner. */
 export const ownedTypes = ({ types }: Model): ReadonlySet<RecordType> => new Set([...types.values()].flatMap(ownedBy));
 
+/** The hasOne or hasMany at the other end of a foreign key. */
+export const otherSide = (reference: Reference): Relation | undefined =>
+  [...reference.target.relations.values()].find(({ link }) => link.at === 'target' && link.reference === reference);
+
+/** The manyToMany whose own identifiers are in this column. */
+export const relationAt = (table: JoinTable, column: string): Relation | undefined =>
+  [table.left.type, table.right.type]
+    .flatMap((type) => [...type.relations.values()])
+    .find(({ link }) => link.at === 'join' && link.table === table && link.sourceColumn === column);
+
 /** The foreign keys to the records that own a type's records. */
-export const owningReferences = memoized(({ table, references }: RecordType): readonly Reference[] =>
-  references.filter(({ target, column }) =>
-    [...target.relations.values()].some(
-      ({ owned, link, target: part }) =>
-        owned && part.table === table && link.at === 'target' && link.reference.column === column,
-    ),
-  ),
+export const owningReferences = memoized(({ references }: RecordType): readonly Reference[] =>
+  references.filter((reference) => otherSide(reference)?.owned),
 );
 
 /** Links records of a type to the records that own them. */
@@ -244,15 +249,14 @@ export interface OwnerLink {
 }
 
 export const ownersOf = memoized((part: RecordType): readonly OwnerLink[] =>
-  owningReferences(part).flatMap((reference) =>
-    [...reference.target.relations.values()].flatMap((parts) => {
-      if (parts.link.at !== 'target' || parts.link.reference !== reference) return [];
-      const { column, required: isRequired } = reference;
-      const undeclared = { name: `$${column}`, source: part, target: reference.target, toMany: false } as const;
-      const relation = reference.relation ?? { ...parts, ...undeclared, link: { at: 'source', reference } };
-      return [{ relation, parts, column, isRequired }];
-    }),
-  ),
+  owningReferences(part).flatMap((reference) => {
+    const parts = otherSide(reference);
+    if (!parts) return [];
+    const { column, required: isRequired } = reference;
+    const undeclared = { name: `$${column}`, source: part, target: reference.target, toMany: false } as const;
+    const relation = reference.relation ?? { ...parts, ...undeclared, link: { at: 'source', reference } };
+    return [{ relation, parts, column, isRequired }];
+  }),
 );
 
 /** How people see the type first; requests do not. */

@@ -6,6 +6,7 @@ import type { Filter } from './filters.ts';
 import {
   type Field,
   type Model,
+  otherSide,
   ownedBy,
   type OwnerLink,
   owningReferences,
@@ -145,7 +146,7 @@ export const shows = (rights: Rights, type: RecordType, name: string): boolean =
 export function showsLink(rights: Rights, type: RecordType, reference: Reference): boolean {
   const { relation, target } = reference;
   if (relation) return shows(rights, type, relation.name);
-  const other = [...target.relations.values()].find(({ link }) => link.at === 'target' && link.reference === reference);
+  const other = otherSide(reference);
   return other !== undefined && shows(rights, target, other.name);
 }
 

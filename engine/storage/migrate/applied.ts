@@ -11,10 +11,11 @@ import type { IdentifierField } from '../../model/identifier.ts';
 import {
   type JoinTable,
   type Model,
+  otherSide,
   OPEN_COLUMN,
   type RecordType,
   type Reference,
-  type Relation,
+  relationAt,
 } from '../../model/model.ts';
 import { recordingDigest, recordingOf } from '../log/recording.ts';
 import { StartError } from '../../problem.ts';
@@ -174,15 +175,10 @@ export const appliedKey = ({ kind, by, type, constraints }: IdentifierField): Ap
 const keyTypeOf = ({ identifier: { kind, type } }: RecordType): string | undefined =>
   kind.isCounted ? undefined : type.name;
 
-export const otherSide = (reference: Reference): Relation | undefined =>
-  [...reference.target.relations.values()].find(({ link }) => link.at === 'target' && link.reference === reference);
-
 export function appliedJoin(table: JoinTable, dialect: Dialect): AppliedJoin {
   const side = ({ column, type }: JoinTable['left']): AppliedSide => {
-    const relation = [...type.relations.values()].find(
-      ({ link }) => link.at === 'join' && link.table === table && link.sourceColumn === column,
-    );
-    return { column, type: type.name, keyType: keyTypeOf(type), relation: relation?.name ?? null };
+    const relation = relationAt(table, column)?.name ?? null;
+    return { column, type: type.name, keyType: keyTypeOf(type), relation };
   };
   const [left, right] = sidesOf(table);
   return {

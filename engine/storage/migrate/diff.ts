@@ -17,6 +17,7 @@ import {
   type RecordType,
   type Reference,
   type Relation,
+  relationAt,
 } from '../../model/model.ts';
 import { resolveField } from '../../model/resolve.ts';
 import { StartError } from '../../problem.ts';
@@ -154,11 +155,6 @@ export function joinOwnerBefore({ left, right, table }: AppliedJoin) {
   const { type, relation } = left.relation === null && right.relation !== null ? right : left;
   return { type, name: relation ?? table };
 }
-
-export const relationAt = (table: JoinTable, column: string): Relation | undefined =>
-  [table.left.type, table.right.type]
-    .flatMap((type) => [...type.relations.values()])
-    .find(({ link }) => link.at === 'join' && link.table === table && link.sourceColumn === column);
 
 /** What differs between a type and its table. */
 export interface TypeDiff extends TypePair {

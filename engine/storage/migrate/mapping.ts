@@ -4,9 +4,11 @@ import {
   type JoinTable,
   matchRenamed,
   type Model,
+  otherSide,
   type RecordType,
   type Reference,
   type Relation,
+  relationAt,
 } from '../../model/model.ts';
 import { revised } from '../../model/resolve.ts';
 import { generatedName } from '../../names.ts';
@@ -18,9 +20,8 @@ import {
   type AppliedType,
   columnsIn,
   nameKey,
-  otherSide,
 } from './applied.ts';
-import { columnsBefore, indexKey, relationAt } from './diff.ts';
+import { columnsBefore, indexKey } from './diff.ts';
 import { stepId } from './steps.ts';
 
 /** `own`: these descriptors as last applied. */

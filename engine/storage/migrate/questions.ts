@@ -1,17 +1,10 @@
 /** Questions about data that would be left behind, perhaps by mistake. Allowing such a step means no. */
 import { isDeepStrictEqual } from 'node:util';
-import type { Field, Model, RecordType } from '../../model/model.ts';
+import { type Field, type Model, otherSide, type RecordType, relationAt } from '../../model/model.ts';
 import { didYouMean, nearest } from '../../names.ts';
 import { columnOf } from '../columns.ts';
-import {
-  type AppliedJoin,
-  type AppliedModel,
-  appliedReference,
-  type AppliedReference,
-  nameKey,
-  otherSide,
-} from './applied.ts';
-import { type Comparison, joinOwner, joinOwnerBefore, referenceOwner, relationAt, type TypePair } from './diff.ts';
+import { type AppliedJoin, type AppliedModel, appliedReference, type AppliedReference, nameKey } from './applied.ts';
+import { type Comparison, joinOwner, joinOwnerBefore, referenceOwner, type TypePair } from './diff.ts';
 import { createStep, type MigrationStep } from './steps.ts';
 
 /** A part that vanished while an equal part appeared was probably renamed. */

@@ -5,8 +5,8 @@
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { membersOf } from '../../json/raw.ts';
 import { compareIdentifiers, type Identifier, identifierSql } from '../../model/identifier.ts';
-import type { JoinTable, RecordType, Reference } from '../../model/model.ts';
-import { canFollow, relationsFor, type Rights, shows } from '../../model/rights.ts';
+import { type JoinTable, type RecordType, type Relation, relationAt } from '../../model/model.ts';
+import { canFollow, type Rights, shows } from '../../model/rights.ts';
 import { Problem } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import type { Dialect, TypedColumn } from '../dialect.ts';
@@ -61,7 +61,8 @@ export function effectsOf(
     else if (kind === 'insert') note('created', { type }, rows);
     else if (!before) {
       const [link = ''] = set.keys();
-      note('unlinked', { type, relation: relationOf(rights, tables.of(type).columnOf.get(link)?.reference) }, rows);
+      const { reference } = tables.of(type).columnOf.get(link) ?? {};
+      note('unlinked', { type, relation: nameFor(rights, reference?.relation) }, rows);
     }
   for (const { type, rows, before = [], set } of netUpdates(seen)) {
     const { columnOf, position } = tables.of(type);
@@ -72,7 +73,7 @@ export function effectsOf(
       const named = field?.name ?? reference?.relation?.name;
       if (now === old || folds || (named !== undefined && !shows(rights, type, named))) continue;
       if (reference)
-        note(now === null ? 'unlinked' : 'linked', { type, relation: relationOf(rights, reference) }, rows);
+        note(now === null ? 'unlinked' : 'linked', { type, relation: nameFor(rights, reference.relation) }, rows);
       else if (field?.generated === undefined) {
         const { keys } = note('changed', { type }, rows);
         for (const key of field ? [field.name] : changedKeys(String(old), String(now))) keys.add(key);
@@ -83,8 +84,8 @@ export function effectsOf(
   for (const { kind, table, left, right, isHidden } of plan.pairs) {
     if (isHidden || (kind !== 'lost' && !(isSeen(table.left.type, left) && isSeen(table.right.type, right)))) continue;
     const effect = kind === 'add' ? 'linked' : 'unlinked';
-    note(effect, otherSide(rights, table, table.left.column), [right]);
-    note(effect, otherSide(rights, table, table.right.column), [left]);
+    note(effect, sideOf(rights, table, table.right), [right]);
+    note(effect, sideOf(rights, table, table.left), [left]);
   }
   const isOf = (kind: EffectKind, { table }: RecordType, identifier: Identifier): boolean =>
     effects.get(`${kind} ${table} `)?.ids.has(identifier) === true;
@@ -130,17 +131,14 @@ function netUpdates(rows: readonly RowChange[]): readonly RowChange[] {
 }
 
 /** The name of a link; undefined if it has none, or the client must not see it. */
-const relationOf = (rights: Rights, reference: Reference | undefined): string | undefined =>
-  reference?.relation && canFollow(rights, reference.relation) ? reference.relation.name : undefined;
+const nameFor = (rights: Rights, relation: Relation | undefined): string | undefined =>
+  relation && canFollow(rights, relation) ? relation.name : undefined;
 
-/** The other side of a join table, and the name of its relation. */
-function otherSide(rights: Rights, { name, left, right }: JoinTable, column: string) {
-  const other = column === left.column ? right : left;
-  const relation = [...relationsFor(rights, other.type).values()].find(
-    ({ link }) => link.at === 'join' && link.table.name === name && link.sourceColumn === other.column,
-  );
-  return { type: other.type, relation: relation?.name };
-}
+/** A side of a join table, and the name of its relation. */
+const sideOf = (rights: Rights, table: JoinTable, { type, column }: JoinTable['left']): Affected => ({
+  type,
+  relation: nameFor(rights, relationAt(table, column)),
+});
 
 /** Keys of an open type whose JSON differs. */
 function changedKeys(before: string, after: string): readonly string[] {
