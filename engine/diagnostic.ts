@@ -16,6 +16,8 @@ export interface Diagnostic {
   readonly frame: string;
 }
 
+export const isError = ({ severity }: Diagnostic): boolean => severity === 'error';
+
 type Sections = typeof sections;
 export type DiagnosticCode = { [S in keyof Sections]: keyof Sections[S] }[keyof Sections];
 

@@ -1,7 +1,7 @@
 /** The faults of roles: names that the Model lacks, conditions and values that do not fit, entries that contradict each other. */
 import { diagnosed, type Finding, finding, quoted } from '../descriptor/report.ts';
 import type { YamlPath } from '../descriptor/source.ts';
-import type { Diagnostic, DiagnosticCode } from '../diagnostic.ts';
+import { type Diagnostic, type DiagnosticCode, isError } from '../diagnostic.ts';
 import { isObject, type JsonValue, sortedJson } from '../json/json.ts';
 import { type Model, ownedTypes, ownersOf, reached, type RecordType } from '../model/model.ts';
 import { type Action, ACTIONS } from '../model/rights.ts';
@@ -27,7 +27,7 @@ export function checkRoles(directory: string, model: Model) {
   });
   const { issuers, diagnostics: ofIssuers } = loadIssuers(directory, new Set([...roles.keys(), ...checked.faulty]));
   const all: readonly Diagnostic[] = [...diagnostics, ...own, ...ofIssuers];
-  return { roles: all.some(({ severity }) => severity === 'error') ? undefined : roles, issuers, diagnostics: all };
+  return { roles: all.some(isError) ? undefined : roles, issuers, diagnostics: all };
 }
 
 type Findings = Generator<Finding, void>;

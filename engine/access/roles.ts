@@ -6,7 +6,7 @@ import { findDescriptors, shownPath } from '../descriptor/load.ts';
 import { diagnosed } from '../descriptor/report.ts';
 import { diagnose, diagnoseAt, rangeOf, readDescriptor, type Source, type YamlPath } from '../descriptor/source.ts';
 import { toJson } from '../descriptor/to-json.ts';
-import type { Diagnostic } from '../diagnostic.ts';
+import { isError } from '../diagnostic.ts';
 import { isObject, type JsonObject, sortedJson } from '../json/json.ts';
 import { type Model, ownedTypes, reached, type RecordType } from '../model/model.ts';
 import { type Action, ACTIONS, type TypeNames } from '../model/rights.ts';
@@ -99,8 +99,6 @@ export function readChecked(location: string, schema: JsonObject) {
   ];
   return { source, value: all.some(isError) ? undefined : value, diagnostics: all };
 }
-
-const isError = ({ severity }: Diagnostic): boolean => severity === 'error';
 
 /** `name`: of a faulty file, which others may include. */
 function readRole(location: string) {

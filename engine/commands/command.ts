@@ -118,10 +118,7 @@ function parse<O extends Known>(args: readonly string[], options: O, usage: stri
 }
 
 /** The roles of a folder that is valid, and the model that they are for. */
-export function readAccess({ schemaDirectory, accessDirectory }: Settings): {
-  readonly roles: Roles;
-  readonly model: Model;
-} {
+export function readAccess({ schemaDirectory, accessDirectory }: Settings) {
   const model = readModel(schemaDirectory);
   const { roles, diagnostics } = checkRoles(accessDirectory, model);
   if (roles === undefined) throw new StartError(formatDiagnostics(diagnostics));

@@ -14,17 +14,16 @@ export const check = command(
   { json: BOOLEAN },
   [],
   async ({ json = false }, _, { schemaDirectory, accessDirectory }) => {
-    const checked = checkSchema(schemaDirectory);
-    const { model } = checked;
-    const ofAccess = model && checkRoles(accessDirectory, model).diagnostics;
-    const diagnostics = [...checked.diagnostics, ...(ofAccess ?? [])];
+    const { model, diagnostics: own } = checkSchema(schemaDirectory);
+    const access = model && checkRoles(accessDirectory, model);
+    const diagnostics = [...own, ...(access?.diagnostics ?? [])];
     if (json) print(JSON.stringify(diagnostics, null, 2));
     else if (diagnostics.length > 0) print(formatDiagnostics(diagnostics));
     else {
       const types = model?.types.size ?? 0;
       print(`${types} record type${types === 1 ? '' : 's'} in ${schemaDirectory}, no faults`);
     }
-    return model && !diagnostics.some(({ severity }) => severity === 'error') ? 0 : 1;
+    return access?.roles ? 0 : 1;
   },
 );
 

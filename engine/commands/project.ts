@@ -1,6 +1,7 @@
 /** `init` sets up a project in the working directory, keeping existing files. `new TYPE` writes a descriptor. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { isError } from '../diagnostic.ts';
 import { checkSchema } from '../validation/check-schema.ts';
 import { GRAMMAR_FILE } from '../descriptor/grammar.ts';
 import { findDescriptors, loadDescriptors, shownPath } from '../descriptor/load.ts';
@@ -120,7 +121,7 @@ export const create = command(NEW, {}, ['TYPE'], async (_, [type], { schemaDirec
   const faults = checkSchema(schemaDirectory).diagnostics.filter((one) => one.file === file);
   if (faults.length > 0) printError(formatDiagnostics(faults));
   print(`Wrote ${file}. Edit it, then run "records check" and "records start" (or "records dev").`);
-  return faults.some(({ severity }) => severity === 'error') ? 1 : 0;
+  return faults.some(isError) ? 1 : 0;
 });
 
 function writeDescriptor(type: string, directory: string): string {

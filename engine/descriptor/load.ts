@@ -1,7 +1,7 @@
 /** Reads a schema directory: checked descriptors, or every fault of every file. */
 import { readdirSync, realpathSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { type Diagnostic, severities } from '../diagnostic.ts';
+import { type Diagnostic, isError, severities } from '../diagnostic.ts';
 import { reasonOf } from '../problem.ts';
 import { checkGrammar } from './check-grammar.ts';
 import { createTypeSchema, type DescriptorFile, draftOf, type TypeDraft, unreadable, withoutFaults } from './draft.ts';
@@ -86,7 +86,7 @@ function loadFiles(locations: readonly string[]): Loaded {
 function readFile(location: string): FileReading {
   const { source, diagnostics } = readDescriptor(shownPath(location), location);
   if (!source) return { diagnostics, numbers: [], findings: [], drafts: [] };
-  if (diagnostics.some(({ severity }) => severity === 'error')) return brokenFile(source, diagnostics);
+  if (diagnostics.some(isError)) return brokenFile(source, diagnostics);
   const { value, faults } = toJson(source.document);
   const found = (some: typeof faults): readonly Diagnostic[] =>
     some.slice(0, MAX_SHOWN).map(({ code, node, message }) => diagnoseAt(source, code, rangeOf(node), message));

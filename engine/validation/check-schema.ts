@@ -6,7 +6,7 @@ import type { DescriptorFile } from '../descriptor/draft.ts';
 import { loadDescriptors } from '../descriptor/load.ts';
 import { inQuotes } from '../descriptor/report.ts';
 import { diagnose, type YamlPath } from '../descriptor/source.ts';
-import type { Diagnostic } from '../diagnostic.ts';
+import { type Diagnostic, isError } from '../diagnostic.ts';
 import { foldedValue } from '../field-types/case-folding.ts';
 import { asWritten } from '../field-types/columns.ts';
 import { escapeStep, isObject, type JsonObject, type JsonValue, unescapedSteps } from '../json/json.ts';
@@ -46,8 +46,6 @@ export function checkSchema(directory: string) {
 }
 
 const locationOf = ({ file, line, column }: Diagnostic): string => `${file}:${line}:${column}`;
-
-const isError = ({ severity }: Diagnostic): boolean => severity === 'error';
 
 /** Tables and indexes share one space of names. */
 function checkIndexNames(files: readonly DescriptorFile[], { types, joinTables }: Model): readonly Diagnostic[] {
