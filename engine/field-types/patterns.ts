@@ -1,5 +1,6 @@
 /** Patterns of descriptors must compile in ECMAScript (flag `u`), for editors and clients, and in RE2, which matches in linear time. */
 import { RE2JS } from 're2js';
+import { reasonOf } from '../problem.ts';
 
 const MAX_LENGTH = 1000;
 /** Maximum steps for a string, each about ten nanoseconds. */
@@ -55,7 +56,7 @@ export function patternFault(text: string): string | undefined {
   try {
     void new RegExp(text, 'u');
   } catch (error) {
-    return `it is not a regular expression (ECMA-262, with the flag "u"): ${messageOf(error).split(': ').at(-1)}`;
+    return `it is not a regular expression (ECMA-262, with the flag "u"): ${reasonOf(error).split(': ').at(-1)}`;
   }
   const parts = text.match(PARTS) ?? [];
   const known = UNSUPPORTED.find(([part]) => parts.some((one) => part.test(one)));
@@ -64,11 +65,9 @@ export function patternFault(text: string): string | undefined {
     void inRe2(text);
     return undefined;
   } catch (error) {
-    return messageOf(error).replace('error parsing regexp', 'RE2 cannot match it');
+    return reasonOf(error).replace('error parsing regexp', 'RE2 cannot match it');
   }
 }
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Why a valid pattern takes too long for strings of this length; undefined if it does not. */
 export function slowPattern(text: string, maxLength = ANY_LENGTH): string | undefined {

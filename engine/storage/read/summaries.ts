@@ -10,13 +10,6 @@ import { createJoinedTables, type JoinedTables, shapeOfConditions, sqlOf } from 
 import { greatestIdentifier, relationsIn, setsIn } from './heaviness.ts';
 import { recordJson, tablesOfPath, tablesOfView } from './views.ts';
 
-interface GroupColumn {
-  readonly computed: readonly string[];
-  /** SQL for its JSON, and for ORDER BY. */
-  readonly json: string;
-  readonly ordered: string;
-}
-
 export function shapeOfSummary({ type, filters, keys, measures, order }: SummaryQuery): string {
   const names = keys.map(({ name, zone, shown }) => `${name} ${zone ?? ''} ${shown?.key ?? ''}`);
   const terms = order.map(({ column, descending }) => `${column}${descending ? '-' : '+'}`);
@@ -96,7 +89,7 @@ export function compileSummary(query: SummaryQuery, dialect: Dialect) {
   const ordered = [...columns.keys, ...columns.measures].map((one) => one.ordered);
   const terms = order.map(({ column, descending }) => dialect.orderBy(ordered[column] ?? '', descending, false));
   const orderBy = terms.length === 0 ? '' : ` order by ${terms.join(', ')}`;
-  const objectOf = (items: readonly { readonly name: string }[], shown: readonly GroupColumn[]): string =>
+  const objectOf = (items: readonly { readonly name: string }[], shown: readonly { readonly json: string }[]): string =>
     jsonObject(items.map(({ name }, index) => [name, shown[index]?.json ?? '']));
   const parts = [
     ['by', objectOf(keys, columns.keys)],

@@ -2,15 +2,12 @@ import knex from 'knex';
 import { ENGINE_PREFIX, OPEN_COLUMN } from '../../model/model.ts';
 import { generatedName } from '../../names.ts';
 import { type Dialect, literal, sqlIn } from '../dialect.ts';
+import { CONTEXT_TABLE, LOG_TABLE } from '../log/recording.ts';
 import { alterTable } from './alter.ts';
 import { CHECK_WORDS, CHECKS, FOLDED, SETS } from './connection.ts';
 import { BULK_CACHE_KIB, SAMPLE_RANGES, SAMPLE_RANGE_IDS } from './tuning.ts';
 
 const REVISION_TABLE = `${ENGINE_PREFIX}revision`;
-
-/** Who writes to the log of changes. */
-const CONTEXT_TABLE = `${ENGINE_PREFIX}context`;
-const LOG_TABLE = `${ENGINE_PREFIX}log`;
 
 const quote = (name: string): string => `\`${name.replaceAll('`', '``')}\``;
 
