@@ -92,8 +92,7 @@ export interface DeletedRecords extends Outcome {
 }
 
 /** A record identified by unique values in its body, which are present, well-formed and not null. */
-export interface UpsertItem extends Omit<BodyRecord, 'identifier'> {
-  readonly precondition?: Precondition | undefined;
+export interface UpsertItem extends Omit<WriteItem, 'identifier'> {
   /** The body with the values that the client's role sets. */
   readonly key?: JsonObject;
   /** Throws a Problem if the client expects an existing record. */

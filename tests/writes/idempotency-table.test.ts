@@ -3,7 +3,7 @@ import type { Driver } from '../../engine/storage/driver.ts';
 import { databaseAt } from '../../engine/storage/open.ts';
 import { createEngineTables } from '../../engine/storage/migrate/apply.ts';
 import { METADATA } from '../../engine/storage/tables.ts';
-import { claimKey, forgetKeys } from '../../engine/storage/write/once.ts';
+import { claimKey, forgetKeys } from '../../engine/storage/write/writes.ts';
 import { createDatabase, type TestDatabase } from '../support/databases.ts';
 
 const TABLE = '_records_keys';

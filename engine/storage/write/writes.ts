@@ -6,7 +6,7 @@ import { ALL_RIGHTS, namesRecords } from '../../model/rights.ts';
 import { faultyRequest, Problem, reworded, throwTogether } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { type Clock, createStamp } from '../columns.ts';
-import { type Driver, Overtaken, type Writer } from '../driver.ts';
+import { type Driver, Overtaken, type Statement, type Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type * as stored from '../store.ts';
 import { METADATA } from '../tables.ts';
@@ -16,7 +16,6 @@ import { apply, isViolation, located, RefusedRow } from './apply.ts';
 import { deleteFound, deleteOne } from './delete.ts';
 import { effectsOf, numbered, numbersOf, previewReader, seenIn } from './dry-run.ts';
 import { lockNamed, shownTo } from './locks.ts';
-import { claimKey, forgetKeys } from './once.ts';
 import { numberOf, planWrite, type WritePlan } from './plan.ts';
 import { resolveBody } from './resolve.ts';
 import {
@@ -171,6 +170,31 @@ export function createWrites(
       deleteOne({ ...context, writer, isSearched: true }, { ...record, author: null, stamp: createStamp(clock, null) }),
     forgetKeys: (hours) => forgetKeys(driver, hours),
   };
+}
+
+// Idempotency keys are stored in the transaction of the write, without bodies.
+
+const FORGOTTEN_TOGETHER = 1000;
+
+/**
+ * Claims the key in the writer's transaction. Returns the status and the records of an earlier write that had it; throws a
+ * Problem if that was another request. `claim`: of METADATA.
+ */
+export async function claimKey(writer: Writer, claim: Statement, { identity, key, hash, hours }: stored.Once) {
+  const { changes } = await writer.run(claim, [0, hash, identity, key, hours]);
+  if (changes > 0) return undefined;
+  const [knownHash, status, kept] = (await writer.get(METADATA.key, [identity, key])) ?? [];
+  if (knownHash !== hash) {
+    const message = 'This idempotency key was sent with another request before; a new request needs a key of its own';
+    throw faultyRequest('idempotency-conflict', [{ header: 'Idempotency-Key', code: 'idempotency-conflict', message }]);
+  }
+  return { status: Number(status), identifiers: JSON.parse(String(kept)) as readonly Identifier[] };
+}
+
+export async function forgetKeys(driver: Pick<Driver, 'dialect' | 'write'>, hours: number): Promise<void> {
+  const forget = METADATA.forgetKeys(driver.dialect);
+  for (let changes = FORGOTTEN_TOGETHER; changes >= FORGOTTEN_TOGETHER;)
+    ({ changes } = await driver.write(async (writer) => writer.run(forget, [hours, FORGOTTEN_TOGETHER])));
 }
 
 /** After a violation of a constraint, runs `work` again, to name the conflicting records or the refused row. */
