@@ -8,17 +8,15 @@ import { type Clients, createClients } from './clients.ts';
 import { Budget, createSlowReaders } from './edge/budget.ts';
 import { checkSchema } from './validation/check-schema.ts';
 import { formatDiagnostics } from './descriptor/report.ts';
-import type { Diagnostic } from './diagnostic.ts';
 import { createChanges } from './http/changes.ts';
-import { contentReader, type ReadContent } from './http/request.ts';
+import { contentReader } from './http/request.ts';
 import { createObservers } from './http/observers.ts';
-import { createHandler, type Handler, type HandlerOptions, type HostSteps } from './http/handler.ts';
+import { createHandler, type HandlerOptions } from './http/handler.ts';
 import { createAddressOf, createRateLimit } from './edge/admission.ts';
 import type { Model } from './model/model.ts';
 import { unknownTypes } from './model/rights.ts';
 import { Problem, StartError } from './problem.ts';
 import { createLog, type Log } from './log.ts';
-import type { Metrics } from './metrics.ts';
 import { readinessOf } from './storage/unavailable.ts';
 import { AUTO_RATE, type Settings } from './settings/settings.ts';
 import type { DatabaseObserver } from './storage/database.ts';
@@ -26,29 +24,9 @@ import type { PreparedTables } from './storage/migrate/apply.ts';
 import { UNUSED_NAMES } from './storage/migrate/assess.ts';
 import { openStorage } from './storage/open.ts';
 import type { Clock } from './storage/columns.ts';
-import type { Feed } from './storage/log/feed.ts';
 import type { ModelNumbers } from './storage/store.ts';
 
-export interface Engine {
-  readonly handler: Handler;
-  /** Steps of the handler that a host application applies to its other requests too. */
-  readonly host: HostSteps;
-  readonly model: Model;
-  /** The model as the client sees it; empty if the token is unknown. */
-  modelFor(request: IncomingMessage): Model;
-  clients(): Clients;
-  readonly readContent: ReadContent;
-  readonly warnings: readonly Diagnostic[];
-  readonly metrics: Metrics | undefined;
-  readonly budget: Budget;
-  readonly feed: Feed;
-  readonly isDraining: () => boolean;
-  ready(): Promise<ModelNumbers>;
-  /** Closes each connection after its next response. */
-  drain(): void;
-  /** Requires that no request is open. */
-  close(): Promise<void>;
-}
+export type Engine = Awaited<ReturnType<typeof startEngine>>;
 
 export type EngineSettings = Omit<Settings, 'host' | 'port' | 'workers' | 'shutdownTimeout'> & {
   /** A clock that tests set; default: the database's. */
@@ -58,7 +36,7 @@ export type EngineSettings = Omit<Settings, 'host' | 'port' | 'workers' | 'shutd
   readonly identify?: Identify | undefined;
 };
 
-export async function startEngine(settings: EngineSettings): Promise<Engine> {
+export async function startEngine(settings: EngineSettings) {
   const { schemaDirectory, accessDirectory } = settings;
   const { model, diagnostics } = checkSchema(schemaDirectory);
   if (model === undefined) throw new StartError(formatDiagnostics(diagnostics));
@@ -130,18 +108,21 @@ export async function startEngine(settings: EngineSettings): Promise<Engine> {
     get model() {
       return served.model;
     },
-    modelFor: (request) => seenBy(request, clients.current),
+    /** The model as the client sees it; empty if the token is unknown. */
+    modelFor: (request: IncomingMessage) => seenBy(request, clients.current),
     clients: clients.current,
     readContent,
     metrics,
     budget,
     ready,
     warnings: diagnostics,
+    /** Closes each connection after its next response. */
     drain: () => {
       http.drain();
       changes.drain();
     },
     feed,
+    /** Requires that no request is open. */
     close: async () => {
       clients.close();
       feed.close();

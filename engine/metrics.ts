@@ -16,7 +16,7 @@ import { workerNumber } from './process.ts';
 
 export type Metrics = ReturnType<typeof createMetrics>;
 
-interface AnsweredRequest {
+export interface AnsweredRequest {
   readonly label: { readonly type: string; readonly operation: string } | undefined;
   readonly status: number;
   readonly problem: string | undefined;

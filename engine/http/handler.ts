@@ -97,6 +97,7 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions) {
   const admitAgent = createAdmission(admission, true);
   const problemOf = (error: unknown, requestId: string): Problem => answers.problemFor(error, requestId, log);
   const identify = async (request: IncomingMessage): Promise<void> => options.identify?.(request);
+  /** Steps of the handler that a host application applies to its other requests too. */
   const host = {
     watch,
     identify,

@@ -14,17 +14,13 @@ import { studioBuild } from '../pages/files.ts';
 import { createApp } from './app.ts';
 import { Connections, refuseAmbiguous } from './connections.ts';
 
-export interface Serving {
-  readonly url: string;
-  readonly engine: Engine;
-  /** Completes open requests and closes the database. Resolves with false if `shutdownTimeout` cut some off. */
-  close(): Promise<boolean>;
-}
+export type Serving = Awaited<ReturnType<typeof serve>>;
 
-export async function serve(settings: Settings & Pick<EngineSettings, 'clock' | 'waits'>): Promise<Serving> {
+export async function serve(settings: Settings & Pick<EngineSettings, 'clock' | 'waits'>) {
   const engine = await startEngine({ ...settings, ...forHost(settings) });
   try {
     const listener = await listen(answering(engine, settings), settings, engine.budget);
+    /** Completes open requests and closes the database. Resolves with false if `shutdownTimeout` cut some off. */
     const close = async (): Promise<boolean> => {
       const { drainDelay, shutdownTimeout } = settings;
       engine.drain();
