@@ -8,7 +8,7 @@ import { memoized } from '../memo.ts';
 import type { Filter } from '../model/filters.ts';
 import type { Model, RecordType } from '../model/model.ts';
 import { revised } from '../model/resolve.ts';
-import { ALL_RIGHTS } from '../model/rights.ts';
+import { ALL_RIGHTS, dataOf } from '../model/rights.ts';
 import type { Fault } from '../problem.ts';
 import { COUNT, type FilterReading, QUANTIFIERS, resolveFilters } from '../query/filters.ts';
 import { operators } from '../query/operators.ts';
@@ -19,12 +19,10 @@ export type Claims = Readonly<Record<string, unknown>>;
 
 /** The Model in conditions of roles: its table names, such as `orders$`, stand for all data. */
 export const wholeData = memoized((model: Model): Model => {
-  const tables = [...model.types.values()].map((type) => [type, { table: dollar(type.table) }] as const);
-  const joins = model.joinTables.map((join) => [join, { name: dollar(join.name) }] as const);
+  const tables = [...model.types.values()].map((type) => [type, { table: dataOf(type.table) }] as const);
+  const joins = model.joinTables.map((join) => [join, { name: dataOf(join.name) }] as const);
   return revised(model, new Map<object, object>([...tables, ...joins]));
 });
-
-const dollar = (table: string): string => `${table}$`;
 
 /** Texts that no request can send. */
 const ANY_VALUE = '\0any';

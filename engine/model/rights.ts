@@ -183,6 +183,8 @@ export const readsAll = (rights: Rights, { types }: Model): boolean =>
 /** Names in the statements of roles, which no column or table can have. */
 export const maskedColumn = ({ column }: Pick<Reference, 'column'>): string => `${column}$`;
 export const partsOf = (table: string): string => `${table}$p`;
+/** The whole table. */
+export const dataOf = (table: string): string => `${table}$`;
 
 /** The relations of a type that the client sees. */
 export function relationsFor(rights: Rights, { relations }: RecordType): ReadonlyMap<string, Relation> {

@@ -2,8 +2,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { loadRoles, type Role } from '../../engine/access/roles.ts';
+import { createBinder } from '../../engine/access/rules.ts';
 import type { RecordType } from '../../engine/model/model.ts';
-import { ALL_RIGHTS } from '../../engine/model/rights.ts';
+import { ALL_RIGHTS, type Rights, seenModel } from '../../engine/model/rights.ts';
 import { createQueryResolver } from '../../engine/query/resolve.ts';
 import { readSettings } from '../../engine/settings/settings.ts';
 import type { Driver } from '../../engine/storage/driver.ts';
@@ -19,14 +21,24 @@ fields: { name: { type: string } }
 relations:
   books: { kind: hasMany, type: Book }
   rooms: { kind: manyToMany, type: Room, inverse: shelves, shown: false }
+  lamp: { kind: belongsTo, type: Lamp, shown: false }
 `,
   'room.yaml': `type: Room
 fields: { name: { type: string } }
-relations: { shelves: { kind: manyToMany, type: Shelf, inverse: rooms } }
+relations:
+  shelves: { kind: manyToMany, type: Shelf, inverse: rooms, shown: false }
+  visits: { kind: hasMany, type: Visit, inverse: room, shown: false }
 `,
   'visit.yaml': `type: Visit
 fields: { name: { type: string } }
-relations: { room: { kind: belongsTo, type: Room } }
+relations: { room: { kind: belongsTo, type: Room, inverse: visits } }
+`,
+  'lamp.yaml': `type: Lamp
+relations: { switches: { kind: manyToMany, type: Switch, inverse: lamps, shown: false } }
+`,
+  'switch.yaml': `type: Switch
+fields: { name: { type: string } }
+relations: { lamps: { kind: manyToMany, type: Lamp, inverse: switches } }
 `,
   'book.yaml': `type: Book
 fields: { title: { type: string } }
@@ -55,6 +67,8 @@ const ROWS = [
     (count, at) => `insert into books (title, shelf_id) ${numbers(count)} select 't', ${at + 1} from n`,
   ),
   `insert into visits (name, room_id) ${numbers(6000)} select 'v', null from n`,
+  `insert into rooms (name) ${numbers(1000)} select 'r' from n`,
+  'insert into rooms_shelves (room_id, shelf_id) select rooms.id, shelves.id from rooms, shelves',
   `insert into loans (book_id) ${numbers(1100)} select max(books.id) from n, books group by n.i`,
   `insert into books (title, shelf_id) ${numbers(20)} select printf('%.*c', 100000, 'x'), 6 from n`,
   `insert into trees ${numbers(2)} select i from n`,
@@ -70,7 +84,8 @@ let directory: string;
 let driver: Driver;
 let reads: Reads;
 let log: ReturnType<typeof createLogReads>;
-let queriesOf: (type: string) => ReturnType<ReturnType<typeof createQueryResolver>>;
+let queriesOf: (type: string, rights?: Rights) => ReturnType<ReturnType<typeof createQueryResolver>>;
+let rightsOf: (read: string) => Rights;
 let searches = 0;
 
 beforeAll(async () => {
@@ -87,7 +102,13 @@ beforeAll(async () => {
   driver = { ...opened, scan: counting };
   reads = createReads(driver);
   log = createLogReads(driver, reads);
-  queriesOf = (type) => createQueryResolver(readSettings({}))(model.types.get(type) as RecordType, ALL_RIGHTS);
+  queriesOf = (type, rights = ALL_RIGHTS) =>
+    createQueryResolver(readSettings({}))(seenModel(model, rights).types.get(type) as RecordType, rights);
+  rightsOf = (read) => {
+    const access = mkdtempSync(join(directory, 'access-'));
+    writeFileSync(join(access, 'reader.yaml'), `role: reader\nread:\n  '*': true\n  ${read}\n`);
+    return createBinder(loadRoles(access, model).roles.get('reader') as Role, model, () => undefined)({});
+  };
 });
 beforeEach(() => {
   searches = 0;
@@ -125,8 +146,9 @@ test.each([
   ['Shelf', '_cnd[limit]=0,2&_cnd[orderBy]=name', 0],
   ['Shelf', '_cnd[limit]=0,2&_cnd[books][$some][0][title]=t', 0],
   ['Shelf', '_cnd[limit]=0,2&_cnd[books][$some][0][loans][$count][gt]=2', 0],
-  // Nobody knows without counting how many pairs there are.
+  // There are few rooms and shelves, and many pairs of them.
   ['Shelf', '_cnd[limit]=0,2&_cnd[rooms][$some][0][name]=t', 1],
+  ['Lamp', '_cnd[limit]=0,2&_cnd[switches][$some][0][name]=t', 0],
   ['Book', '_cnd[limit]=0,2&_cnd[shelf.name]=few', 0],
   ['Visit', '_cnd[limit]=0,2&_cnd[name]=v', 1],
   ['Visit', '_cnd[limit]=0,2&_cnd[orderBy]=name', 1],
@@ -134,6 +156,62 @@ test.each([
   ['Visit', '_cnd[limit]=0,2', 0],
 ])('a list of %s ?%s asks %d search processes', async (type, search, expected) => {
   await reads.page(queriesOf(type).list(search), 'exact');
+  expect(searches).toBe(expected);
+});
+
+const VISITED = 'Room: { where: { visits: { $some: { name: v } } } }';
+const UNVISITED = 'Room: { where: { $none: [{ visits: { $count: { gt: 0 } } }] } }';
+const SHELVED = 'Room: { where: { shelves: { $some: { name: few } } } }';
+const SWITCHED = 'Lamp: { where: { switches: { $some: { name: on } } } }';
+
+test.each([
+  ['Room', '_cnd[limit]=0,2', VISITED, 1],
+  ['Room', '_cnd[limit]=0,2', UNVISITED, 1],
+  ['Room', '_cnd[limit]=0,2', SHELVED, 1],
+  ['Lamp', '_cnd[limit]=0,2', SWITCHED, 0],
+  ['Shelf', '_cnd[limit]=0,2', VISITED, 0],
+  // What is shown, and what a filter reads, has conditions of its own.
+  ['Shelf', '_cnd[limit]=0,2&include=rooms', VISITED, 1],
+  ['Shelf', '_cnd[limit]=0,2&_cnd[rooms][$some][0][name]=t', VISITED, 1],
+  ['Shelf', '_cnd[limit]=0,2&include=lamp', SWITCHED, 0],
+  // One record is asked for its own sets.
+  ['Room', '_cnd[id]=1', VISITED, 0],
+])('a list of %s ?%s of a role that reads %s asks %d search processes', async (type, search, read, expected) => {
+  await reads.page(queriesOf(type, rightsOf(read)).list(search), 'exact');
+  expect(searches).toBe(expected);
+});
+
+// To leave hidden rows out, they are read.
+test.each([
+  [3, '', 0],
+  [4, '', 1],
+  [5, 'include=books.loans', 1],
+])(
+  'GET of shelf %d?%s by a role that does not see its books asks %d search processes',
+  async (id, search, expected) => {
+    const text = await reads.get(queriesOf('Shelf', rightsOf('Book: { where: { title: hidden } }')).view(search), id);
+    expect([JSON.parse(String(text)).books, searches]).toEqual([[], expected]);
+  },
+);
+
+test.each([
+  ['_cnd[limit]=0,2', 0],
+  ['_cnd[limit]=0,3', 1],
+  ['_cnd[limit]=0,3&include=', 0],
+])(
+  'a page of shelves ?%s by a role that does not see their books asks %d search processes',
+  async (search, expected) => {
+    const rights = rightsOf('Book: { where: { title: hidden } }');
+    const { records } = await reads.page(queriesOf('Shelf', rights).list(search), 'exact');
+    expect([records.flatMap((text) => JSON.parse(text).books ?? []), searches]).toEqual([[], expected]);
+  },
+);
+
+test.each([
+  ['Room', 'by=name', VISITED, 1],
+  ['Lamp', 'by=id', SWITCHED, 0],
+])('a summary of %s ?%s of a role that reads %s asks %d search processes', async (type, search, read, expected) => {
+  await reads.summary(queriesOf(type, rightsOf(read)).summary(search), 'exact');
   expect(searches).toBe(expected);
 });
 

@@ -6,8 +6,9 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import { createCache, memoized } from '../../memo.ts';
 import type { Filter } from '../../model/filters.ts';
 import { identifierSql } from '../../model/identifier.ts';
-import type { RecordType } from '../../model/model.ts';
+import type { RecordType, Relation } from '../../model/model.ts';
 import {
+  dataOf,
   entryOf,
   maskedColumn,
   partsOf,
@@ -80,6 +81,13 @@ export function createVisible(dialect: Dialect) {
 export const conditionsOn = (rights: Rights, { name }: RecordType): readonly Filter[] | undefined =>
   entryOf(rights, name, 'read')?.where;
 
+/** The sets that the conditions of the role on these tables read, on SQLite at once for all records. */
+export const setsOfRole = ({ tables, types }: Rights, named: readonly string[]): readonly Relation[] =>
+  named
+    .flatMap((table) => relationsIn(types.get(tables?.get(table)?.type.name ?? '')?.read?.where ?? []))
+    .filter(({ toMany }) => toMany)
+    .flatMap(({ source, name }) => tables?.get(source.table.slice(0, -1))?.type.relations.get(name) ?? []);
+
 /** Quoted names; strings, which may contain either sign, are skipped. */
 const NAMES = /'(?:[^']|'')*'|`([^`]+)`|"([^"]+)"/g;
 const ROW = 'v$';
@@ -105,6 +113,7 @@ class Clause {
     const { quote } = this.#dialect;
     // Whatever the text names, lest a name that no list has stand for the whole table.
     const named = new Set([...query.matchAll(NAMES)].map(([, ticked, quoted]) => ticked ?? quoted ?? ''));
+    for (const name of this.#rights.tables?.keys() ?? []) if (named.has(dataOf(name))) this.#data.add(name);
     const isRepeated = this.#dialect.plansSets && sets > MOST_PLANNED_SETS;
     const shown = [...named].flatMap((name) => {
       const table = this.#rights.tables?.get(wholeName(name));
@@ -138,7 +147,7 @@ class Clause {
   #whole(): readonly string[] {
     const { quote, locks } = this.#dialect;
     const stored = (name: string): string => (locks ? quote(name) : `main.${quote(name)}`);
-    return [...this.#data].map((name) => `${quote(`${name}$`)} as not materialized (select * from ${stored(name)})`);
+    return [...this.#data].map((name) => `${quote(dataOf(name))} as not materialized (select * from ${stored(name)})`);
   }
 
   #visible({ type, data }: VisibleTable, named: ReadonlySet<string>, isOfOwner: boolean): string {

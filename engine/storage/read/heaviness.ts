@@ -79,23 +79,20 @@ export function ownFilter(filter: Filter, type: RecordType): Filter {
 /** Reading this many rows takes a few milliseconds. */
 export const MAX_SMALL_ROWS = 5000;
 
-/**
- * SQL for the greatest identifier of the table and of those that the relations lead to: none has more rows, and what has no
- * numbers is counted, up to `most`. No identifier bounds the rows of a join table.
- */
+/** SQL for the greatest identifier of these tables, none of which has more rows. What has no numbers is counted, up to `most`. */
 export function greatestIdentifier(
   type: RecordType,
   relations: readonly Relation[],
   { quote }: Pick<Dialect, 'quote'>,
   most: number,
 ): string {
+  const counted = (table: string): string =>
+    `select count(*) as id$ from (select 1 from ${quote(table)} limit ${most + 1})`;
   const ends = [type, ...relations.map(({ target }) => target)].map(({ table, identifier: { kind, column } }) =>
-    kind.isCounted
-      ? `select max(${quote(column)}) as id$ from ${quote(table)}`
-      : `select count(*) as id$ from (select 1 from ${quote(table)} limit ${most + 1})`,
+    kind.isCounted ? `select max(${quote(column)}) as id$ from ${quote(table)}` : counted(table),
   );
-  const unbounded = relations.some(({ link }) => link.at === 'join') ? [`select ${Number.MAX_SAFE_INTEGER}`] : [];
-  return `select max(id$) from (${[...new Set(ends), ...unbounded].join(' union all ')}) as ends$`;
+  const pairs = relations.flatMap(({ link }) => (link.at === 'join' ? counted(link.table.name) : []));
+  return `select max(id$) from (${[...new Set([...ends, ...pairs])].join(' union all ')}) as ends$`;
 }
 
 /** How many sets filters read. Other relations of a filter lead to one record. */

@@ -13,6 +13,7 @@ import {
   sqlOf,
   valuesOf,
 } from './conditions.ts';
+import { setsOfRole } from './clause.ts';
 import { cursorCondition } from './cursors.ts';
 import { findsFew, greatestIdentifier, relationsIn, servedByIndex, setsIn } from './heaviness.ts';
 import { createDeepLimit, limitedJson, ROOT_ALIAS, type ShownLimits, tablesOfPath, tablesOfView } from './views.ts';
@@ -26,7 +27,8 @@ export function shapeOf({ view, filters, order, cursor, offset }: ListQuery): st
   const cursorShape = cursor
     ? `${cursor.direction}${cursor.record ? ' near' : ''} ${cursor.values.map((value) => (value === null ? 'n' : 'v')).join('')}`
     : '';
-  return `${view.key}|${offset === 0}|${shapeOfConditions(filters)}|${orderShape.join(',')}|${cursorShape}`;
+  const sets = setsOfRole(view.rights, tablesOfView(view)).length;
+  return `${view.key}|${sets}|${offset === 0}|${shapeOfConditions(filters)}|${orderShape.join(',')}|${cursorShape}`;
 }
 
 const selectSql = (columns: string, from: string, where: SqlCondition): string =>
@@ -45,8 +47,11 @@ export function compileList(query: ListQuery, dialect: Dialect, most: ShownLimit
   const matching = sqlOf(query.filters, counted, asking);
   const selectMatching = (columns: string, before = '', within = ''): string =>
     selectSql(columns, `${before}${counted.from} ${counted.joins()}`, all([{ sql: within, values: [] }, matching]));
-  const relations = [...relationsIn(query.filters), ...order.flatMap(({ path }) => path.relations)];
-  const tables = [...tablesOfView(view), ...tablesOfPath(relations)];
+  const followed = [...relationsIn(query.filters), ...order.flatMap(({ path }) => path.relations)];
+  const named = [...tablesOfView(view), ...tablesOfPath(followed)];
+  const setsAtOnce = asking.plansSets ? [] : setsOfRole(view.rights, named);
+  const relations = [...followed, ...setsAtOnce];
+  const tables = [...named, ...tablesOfPath(setsAtOnce)];
   const sets = setsIn(query.filters);
   const statement = (text: string): RecordStatement => ({ query: text, reads: tables, readsMany, sets });
   const ofData = (sql: string): RecordStatement => ({ ...statement(sql), isOfData: true });
@@ -110,6 +115,7 @@ export function compileList(query: ListQuery, dialect: Dialect, most: ShownLimit
     orderValues: (text: string, row: Row | undefined): readonly JsonValue[] =>
       orderValuesIn?.(text) ?? paths.map(({ decode }, index) => decode(row?.[index + 1] ?? null)),
     identifiers,
+    readsSetsAtOnce: setsAtOnce.length > 0,
     count,
     estimate: statement(estimate),
     greatest: perKey((rows: number) => ofData(greatestIdentifier(type, relations, dialect, rows))),

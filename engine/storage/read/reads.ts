@@ -113,7 +113,7 @@ function createCompiled(driver: Driver) {
       quick: isSqlite && query.view.relations.length > 0 ? quickLists(shape, query) : list,
       values: list.values(query),
       filterValues,
-      isHeavy: isHeavy({ ...query, filters: [...conditionsOf(query), ...query.filters] }),
+      isHeavy: list.readsSetsAtOnce || isHeavy({ ...query, filters: [...conditionsOf(query), ...query.filters] }),
     };
   });
   const summaryOf = (query: SummaryQuery) => summaries(shapeOfSummary(query), query);

@@ -7,14 +7,16 @@ import type { GroupKey, Measure, Path, SummaryQuery } from '../../query/list-que
 import { valueAt } from '../../model/filters.ts';
 import { type Dialect, jsonObject, jsonOptional, type RecordStatement } from '../dialect.ts';
 import { createJoinedTables, type JoinedTables, shapeOfConditions, sqlOf } from './conditions.ts';
+import { setsOfRole } from './clause.ts';
 import { greatestIdentifier, relationsIn, setsIn } from './heaviness.ts';
 import { recordJson, tablesOfPath, tablesOfView } from './views.ts';
 
-export function shapeOfSummary({ type, filters, keys, measures, order }: SummaryQuery): string {
+export function shapeOfSummary({ type, rights, filters, keys, measures, order }: SummaryQuery): string {
   const names = keys.map(({ name, zone, shown }) => `${name} ${zone ?? ''} ${shown?.key ?? ''}`);
   const terms = order.map(({ column, descending }) => `${column}${descending ? '-' : '+'}`);
   const columns = [names, measures.map(({ name }) => name), terms].map((parts) => parts.join());
-  return `${type.statementKey}|${shapeOfConditions(filters)}|${columns.join('|')}`;
+  const sets = setsOfRole(rights, [type.table]).length;
+  return `${type.statementKey}|${sets}|${shapeOfConditions(filters)}|${columns.join('|')}`;
 }
 
 const typeOf = (path: Path, { name }: Dialect): ColumnType => valueAt(path).type.columns[name];
@@ -69,7 +71,7 @@ function measureColumn({ aggregate, path }: Measure, index: number, source: Join
 
 /** `page`: the groups as JSON. Bound: filter values; for `page`, also limit and offset. */
 export function compileSummary(query: SummaryQuery, dialect: Dialect) {
-  const { type, filters, keys, measures, order } = query;
+  const { type, rights, filters, keys, measures, order } = query;
   const source = createJoinedTables(type, dialect);
   const columns = {
     keys: keys.map((key, index) => keyColumn(key, index, source, dialect)),
@@ -96,7 +98,8 @@ export function compileSummary(query: SummaryQuery, dialect: Dialect) {
     ['measures', objectOf(measures, columns.measures)],
   ] as const;
   const select = `select ${jsonObject(parts)} from`;
-  const relations = [...relationsIn(filters), ...[...keys, ...measures].flatMap(({ path }) => path?.relations ?? [])];
+  const followed = [...relationsIn(filters), ...[...keys, ...measures].flatMap(({ path }) => path?.relations ?? [])];
+  const relations = [...followed, ...setsOfRole(rights, [type.table, ...tablesOfPath(followed)])];
   const tables = [
     type.table,
     ...tablesOfPath(relations),

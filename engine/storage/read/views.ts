@@ -12,7 +12,7 @@ import {
   type Relation,
   wholeOf,
 } from '../../model/model.ts';
-import type { Rights } from '../../model/rights.ts';
+import { dataOf, type Rights } from '../../model/rights.ts';
 import { faultyRequest, type Problem } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { columnType } from '../columns.ts';
@@ -138,11 +138,15 @@ export interface ShownLimits {
 
 export const SHOWN_LIMITS: ShownLimits = { rows: MAX_SHOWN_ROWS, bytes: MAX_SHOWN_BYTES, deep: MAX_DEEP_RECORDS };
 
+/** Lower limits, which only choose who reads, also count rows that the role does not see: to leave them out, they are read. */
+const counting = (most: ShownLimits, { rights }: View, relation: Relation): Relation =>
+  most !== SHOWN_LIMITS && rights.tables ? { ...relation, parts: dataOf(relation.target.table) } : relation;
+
 /** The JSON of the record at ROOT_ALIAS; over a limit, MARK and `identifier,relation index,limit`. */
 export function limitedJson(view: View, dialect: Dialect, most = SHOWN_LIMITS): string {
   const json = recordJson(view, ROOT_ALIAS, dialect);
   const sets = view.relations.flatMap(({ relation }, index) => {
-    const rows = relatedRows(relation, ROOT_ALIAS, aliasOf(relation, ROOT_ALIAS), dialect);
+    const rows = relatedRows(counting(most, view, relation), ROOT_ALIAS, aliasOf(relation, ROOT_ALIAS), dialect);
     return relation.toMany ? { index, rows } : [];
   });
   if (sets.length === 0) return json;
@@ -227,18 +231,20 @@ export function createDeepLimit(
   compiledFor: View,
   { query, sets = 0 }: Pick<RecordStatement, 'query' | 'sets'>,
   dialect: Dialect,
-  { deep } = SHOWN_LIMITS,
+  most = SHOWN_LIMITS,
 ) {
   const { table, identifier } = compiledFor.type;
   const asked = `${ROOT_ALIAS}.${dialect.quote(identifier.column)} in (${query})`;
   const root = { tables: [`${dialect.quote(table)} as ${ROOT_ALIAS}`], conditions: [asked] };
   const counts = pathsOf(compiledFor).flatMap(({ relations }) => {
     if (relations.length === 1) return [];
-    const sql = `select ${countSql(pathRows(relations, root, dialect), deep)}`;
+    const counted = relations.map((relation) => counting(most, compiledFor, relation));
+    const sql = `select ${countSql(pathRows(counted, root, dialect), most.deep)}`;
     const count = { query: sql, reads: [table, ...tablesOfPath(relations)], sets };
     return { name: relations.map(({ name }) => name).join('.'), count };
   });
   if (counts.length === 0) return undefined;
+  const { deep } = most;
   return async (reader: RecordReader, view: View, values: readonly SqlValue[]): Promise<void> => {
     let total = 0;
     for (const { name, count } of counts) {
