@@ -21,7 +21,7 @@ const page = (title: string, ...parts: readonly string[]): string => `${[NOTE, `
 const commandPage = (): string =>
   page(
     'Commands',
-    'Run a command with `npx records NAME`; `npx records NAME --help` shows its options. All read the same [settings](settings.md), and stop with exit code 1 where something is wrong.',
+    'Run a command with `npx records NAME`; `npx records NAME --help` shows its options. All read the same [settings](settings.md), and stop with exit code 1 where something is wrong, also where standard output cannot be written.',
     table(
       ['command', 'what it does'],
       Object.entries(commands).map(([name, { description }]) => [code(`records ${name}`), description]),

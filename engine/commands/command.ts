@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
-import { isOfSystem } from '../files.ts';
+import { codeOf, isOfSystem } from '../files.ts';
 import { errorText } from '../log.ts';
 import { Problem, reasonOf, StartError } from '../problem.ts';
 import { warningsAbout, readSettings, type Settings } from '../settings/settings.ts';
@@ -62,9 +62,14 @@ export function runProcess(run: () => Promise<number>): void {
     printError(messageOf(error));
     return 1;
   };
+  process.stdout.on('error', (error) => {
+    process.exitCode = 1;
+    // The reader of a pipe has read what it wanted.
+    if (codeOf(error) !== 'EPIPE') printError(`Standard output cannot be written: ${error.message}`);
+  });
   void run()
     .catch(fail)
-    .then((code) => (process.exitCode = code));
+    .then((code) => (process.exitCode ||= code));
 }
 
 /** Includes a stack trace only for bugs. */

@@ -1,5 +1,5 @@
-/** `export` to a pipe, and `import` from one. */
-import { execFileSync } from 'node:child_process';
+/** Commands whose output goes to a pipe or a device, `export` to a pipe, and `import` from one. */
+import { execFileSync, spawnSync } from 'node:child_process';
 import { createReadStream, mkdtempSync, readdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -50,4 +50,24 @@ test.each(['-', '/dev/stdin'])('import %s says why a pipe is not read', async (n
   const { ended, err } = compiled.run('engine/cli.js', ['import', name], project.environment);
   expect(await ended).toBe(1);
   expect(err()).toContain(`${name} is a pipe. An import reads it twice: make a file of it. `);
+});
+
+describe('standard output that cannot be written ends commands with 1', () => {
+  const shell = (line: string) => {
+    const cli = `"${process.execPath}" "${join(compiled.directory, 'engine/cli.js')}"`;
+    const { status, stderr } = spawnSync('sh', ['-c', line.replace('records', cli)], {
+      env: { PATH: process.env['PATH'], ...project.environment },
+      encoding: 'utf8',
+    });
+    return [status, stderr];
+  };
+
+  test.each(['--help', 'check', 'describe --json', 'plan', 'token someone'])('records %s >/dev/full', (line) => {
+    const fault = 'Standard output cannot be written: ENOSPC: no space left on device, write\n';
+    expect(shell(`records ${line} >/dev/full`)).toEqual([1, fault]);
+  });
+
+  test.each(['--help', 'describe --json'])('records %s, whose reader has gone, says nothing', (line) => {
+    expect(shell(`(sleep 1; records ${line}; echo $? >&2) | true`)).toEqual([0, '1\n']);
+  });
 });
