@@ -278,8 +278,9 @@ function keyFaultsIn(
     if (!member || !('link' in member)) return member !== undefined;
     return steps.length === 1 || (steps.length === 2 && steps[1] === member.target.identifier.name);
   };
-  const keyFaults = faults.filter(isKey);
-  if (missing.length + keyFaults.length === 0) return [];
-  // In an array, records may exist already, so a key that only a create requires is no fault.
-  return inDocumentOrder([...missing, ...(items.length === 1 ? faults : keyFaults)], documentOf(items));
+  if (missing.length === 0 && !faults.some(isKey)) return [];
+  // In an array, records may exist already, and some faults are only those of a create.
+  const isOfCreate = ({ code }: Fault): boolean => code === 'required' || code === 'read-only';
+  const certain = faults.filter((fault) => items.length === 1 || isKey(fault) || !isOfCreate(fault));
+  return inDocumentOrder([...missing, ...certain], documentOf(items));
 }

@@ -106,6 +106,12 @@ describe('one service', () => {
       422,
       '/2/code duplicate | /3/code duplicate',
     ],
+    [
+      'POST /api/owners?on=code',
+      [{ code: 'A', rank: 'x' }, { rank: 0 }, { code: 'N', id: 'y', rnk: 1 }],
+      422,
+      '/0/rank type | /1/rank minimum | /1/code required | /2/id type | /2/rnk unknown-key',
+    ],
     ['PUT /api/owners', { code: 'A' }, 400, 'on required'],
     ['PUT /api/owners?on=name', { code: 'A' }, 400, 'on not-unique'],
     ['PUT /api/owners?on=code&on=code', { code: 'A' }, 400, 'on repeated'],
