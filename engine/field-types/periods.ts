@@ -1,4 +1,5 @@
 /** Periods of time as text that sorts: `2026-11-28`, `2026-W48` (ISO 8601), `2026-11`, `2026-Q4`, `2026`. */
+import { createCache } from '../memo.ts';
 import { attempted } from '../problem.ts';
 
 type Sql = (column: string) => string;
@@ -45,21 +46,16 @@ export function timeZone(text: string): string | undefined {
 }
 
 /** Offsets change at most every quarter of an hour; finding one takes longer than all else. */
-const offsets = new Map<string, number>();
-const MOST_OFFSETS = 20_000;
+const offsets = createCache<number>(20_000);
 const OFFSET = /GMT(?:([+-])(\d\d):(\d\d)(?::(\d\d))?)?$/;
 const QUARTER = 900_000;
 
 function offsetAt(time: number, zone: string): number {
-  const key = `${Math.floor(time / QUARTER)} ${zone}`;
-  const known = offsets.get(key);
-  if (known !== undefined) return known;
-  const text = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' }).format(time);
-  const [, sign, hours = '0', minutes = '0', seconds = '0'] = OFFSET.exec(text) ?? [];
-  const offset = (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)) * (sign === '-' ? -1000 : 1000);
-  if (offsets.size >= MOST_OFFSETS) offsets.clear();
-  offsets.set(key, offset);
-  return offset;
+  return offsets(`${Math.floor(time / QUARTER)} ${zone}`, () => {
+    const text = new Intl.DateTimeFormat('en', { timeZone: zone, timeZoneName: 'longOffset' }).format(time);
+    const [, sign, hours = '0', minutes = '0', seconds = '0'] = OFFSET.exec(text) ?? [];
+    return (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds)) * (sign === '-' ? -1000 : 1000);
+  });
 }
 
 /** For SQLite: the local date of a stored point in time. */

@@ -1,7 +1,7 @@
 /** Points in time (RFC 3339, section 5.6: date-time), returned in UTC. */
 import { inUtc, isDate, sortable } from './date.ts';
 import { COMPARING, type FieldType } from './field-type.ts';
-import { NOT_STRINGS, postgresText, textColumn } from './columns.ts';
+import { asWritten, NOT_STRINGS, postgresText, textColumn } from './columns.ts';
 import { ownPattern } from './patterns.ts';
 import { postgresPeriods, sqlitePeriods } from './periods.ts';
 import { call } from './totals.ts';
@@ -58,10 +58,7 @@ export const timestamp: FieldType = {
   parse: (text) => (isPointInTime(text) ? inUtc(text) : undefined),
   canonical: (value) => (typeof value === 'string' ? inUtc(value) : value),
   equal: (a, b) => a === b || (a !== null && b !== null && sortable(String(a)) === sortable(String(b))),
-  compare: (a, b) => {
-    const [one, other] = [sortable(String(a)), sortable(String(b))];
-    return Number(one > other) - Number(one < other);
-  },
+  compare: (a, b) => asWritten.compare(sortable(String(a)), sortable(String(b))),
   now: utc,
   columns: {
     sqlite: {

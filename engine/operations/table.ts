@@ -93,24 +93,23 @@ const OF_LOG = {
 
 const OF_RECORD = { path: 'item', query: 'write', headers: WRITE_ONE, answers: { 200: 'record' } } as const;
 
+const OF_ROWS = { right: 'list', method: 'GET', headers: ['Prefer-Count', ...READ], mediaTypes: ROWS } as const;
+const OF_SEVERAL = { query: 'write', headers: WRITE_SEVERAL } as const;
+
 /** `Allow` names the methods of a path in this order. */
 export const OPERATIONS = {
   list: {
-    right: 'list',
-    method: 'GET',
+    ...OF_ROWS,
     path: 'collection',
     query: 'list',
-    headers: ['Prefer-Count', ...READ],
-    mediaTypes: ROWS,
     answers: { 200: 'list' },
     problems: ['too-many-related'],
   },
   create: {
+    ...OF_SEVERAL,
     right: 'create',
     method: 'POST',
     path: 'collection',
-    query: 'write',
-    headers: WRITE_SEVERAL,
     body: { shape: 'either', mediaTypes: ROWS },
     answers: { 200: 'recordOrRecords', 201: 'recordOrRecords' },
     problems: ['invalid-csv', 'identifier-conflict', 'batch-too-large'],
@@ -129,13 +128,12 @@ export const OPERATIONS = {
     problems: ['identifier-conflict'],
   },
   updateMany: {
+    ...OF_SEVERAL,
     right: 'update',
     method: 'PATCH',
     path: 'collection',
     unsuited: ({ identifier }) =>
       identifier.inRecord ? undefined : 'the items of an array could not name their records by identifiers',
-    query: 'write',
-    headers: WRITE_SEVERAL,
     body: { shape: 'records', mediaTypes: [JSON_TYPE] },
     answers: { 200: 'records' },
     problems: ['record-not-found', 'batch-too-large'],
@@ -154,12 +152,9 @@ export const OPERATIONS = {
     problems: [...DELETING, 'too-many-affected'],
   },
   summary: {
-    right: 'list',
-    method: 'GET',
+    ...OF_ROWS,
     path: 'summary',
     query: 'summary',
-    headers: ['Prefer-Count', ...READ],
-    mediaTypes: ROWS,
     answers: { 200: 'groups' },
     problems: ['too-many-groups'],
   },
@@ -205,12 +200,11 @@ export const OPERATIONS = {
     problems: [...DELETING, 'too-many-related', 'precondition-failed', 'precondition-required'],
   },
   restore: {
+    ...OF_SEVERAL,
     right: 'create',
     log: 'of some records',
     method: 'POST',
     path: 'restore',
-    query: 'write',
-    headers: WRITE_SEVERAL,
     answers: { 200: 'record' },
     problems: ['identifier-conflict', 'unique-conflict', 'invalid-reference', 'too-many-rows', 'too-many-related'],
   },

@@ -6,7 +6,7 @@ import type { SqlValue } from '../../field-types/field-type.ts';
 import { SQLITE_AGGREGATES, SQLITE_FUNCTIONS, type Total } from '../../field-types/totals.ts';
 import { codeOf } from '../../files.ts';
 import { memoized } from '../../memo.ts';
-import { answerTooLong, tooNested } from '../../problem.ts';
+import { answerTooLong, attempted, tooNested } from '../../problem.ts';
 import { foldedText } from '../columns.ts';
 import {
   type Around,
@@ -137,11 +137,9 @@ export function connect(file: string, readonly: boolean): SqliteConnection {
 
 /** Never throws, since another error is being handled. If the disk fails, the transaction stays open. */
 export function rollBack({ database, command }: SqliteConnection): void {
-  try {
+  attempted(() => {
     if (database.inTransaction) command(ROLLBACK);
-  } catch {
-    return;
-  }
+  });
 }
 
 /** A check costs more than reading a record: reads share one for so long. */

@@ -5,7 +5,7 @@ import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { codeOf } from '../../files.ts';
 import { createCache } from '../../memo.ts';
-import { reasonOf } from '../../problem.ts';
+import { attempted, reasonOf } from '../../problem.ts';
 import { ignoreSignals, STOP_SIGNALS } from '../../process.ts';
 import type { Row, Statement, Values } from '../driver.ts';
 import { BEGIN, COMMIT, connect, type SqliteConnection } from './connection.ts';
@@ -32,12 +32,8 @@ export type Reply = Piece | { readonly failure: { readonly message: string; read
 
 const [, , file = ''] = process.argv;
 
-try {
-  // If processors are scarce, the service comes first: it serves all other requests.
-  setPriority(Math.max(getPriority(), constants.priority.PRIORITY_BELOW_NORMAL));
-} catch {
-  // A sandbox may forbid this.
-}
+// If processors are scarce, the service comes first: it serves all other requests. A sandbox may forbid this.
+attempted(() => setPriority(Math.max(getPriority(), constants.priority.PRIORITY_BELOW_NORMAL)));
 
 let opened: SqliteConnection | undefined;
 
@@ -99,13 +95,12 @@ function endSnapshot(): void {
 /** Copies a log that this snapshot has held back, so that the next commit need not copy it all. */
 function copyLog(): void {
   if ((statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) <= WAL_LIMIT_BYTES) return;
-  try {
+  // If this fails, the next commit copies the log.
+  attempted(() => {
     const database = new Database(file, { timeout: 0 });
     database.pragma('wal_checkpoint(passive)');
     database.close();
-  } catch {
-    // The next commit copies the log.
-  }
+  });
 }
 
 function reply(question: Question): Reply {
