@@ -7,7 +7,7 @@ import { expectedOf, type Identifier, parserOf } from '../model/identifier.ts';
 import { ITEM_TAG, type RecordType } from '../model/model.ts';
 import type { Rights } from '../model/rights.ts';
 import { shortened } from '../names.ts';
-import { type Fault, faultyRequest, type Problem } from '../problem.ts';
+import { type Fault, type FaultPlace, faultyRequest, type Problem } from '../problem.ts';
 import type { TypeQueries } from '../query/resolve.ts';
 import type { Once, Precondition, Store, WriteEffect } from '../storage/store.ts';
 import { Unavailable } from '../storage/unavailable.ts';
@@ -114,12 +114,10 @@ export interface Preconditions {
   readonly name?: string | undefined;
 }
 
-type Location = { readonly header: string } | { readonly pointer: string };
-
-export const preconditionFailed = (location: Location, message: string): Problem =>
+export const preconditionFailed = (location: FaultPlace, message: string): Problem =>
   faultyRequest('precondition-failed', [{ ...location, code: 'precondition-failed', message }]);
 
-const preconditionRequired = (location: Location, message: string): Problem =>
+const preconditionRequired = (location: FaultPlace, message: string): Problem =>
   faultyRequest('precondition-required', [{ ...location, code: 'required', message }]);
 
 const IF_MATCH = { header: 'If-Match' };

@@ -34,10 +34,7 @@ function found(type: RecordType, id: Identifier, json: string | undefined): Reco
 const QUICK_ROWS = 100;
 
 /** Waits if the page may be long; without a limit, it is the whole list. */
-export async function turnOf(
-  { limit = Infinity }: { readonly limit?: number | undefined },
-  caller: Caller,
-): Promise<void> {
+export async function turnOf({ limit = Infinity }: Pick<ListQuery, 'limit'>, caller: Caller): Promise<void> {
   if (limit > QUICK_ROWS) await caller.turn();
 }
 

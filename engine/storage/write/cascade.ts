@@ -2,7 +2,7 @@
 import type { Identifier } from '../../model/identifier.ts';
 import type { JoinTable, RecordType, Reference } from '../../model/model.ts';
 import { can, namesRecords, relationsFor, type Rights, showsLink } from '../../model/rights.ts';
-import { type Fault, faultyRequest, MAX_ERRORS, type Problem } from '../../problem.ts';
+import { type Fault, type FaultPlace, faultyRequest, MAX_ERRORS, type Problem } from '../../problem.ts';
 import { recordNames } from './conflicts.ts';
 import { added, isIn, type RecordSet, seenAmong, storedValue, type WriteSession } from './session.ts';
 import { MAX_LISTED } from './tables.ts';
@@ -206,11 +206,7 @@ const nameOfLink = (rights: Rights, type: RecordType, from: Reference | JoinTabl
       : link.at === 'join' && 'name' in from && link.table.name === from.name,
   )?.name;
 
-export function tooManyRows(
-  most: number,
-  source: { readonly pointer: string } | { readonly relation: string } | { readonly parameter: string },
-  what: string,
-): Problem {
+export function tooManyRows(most: number, source: FaultPlace, what: string): Problem {
   const message =
     `${what} would delete, unlink or change more than ${most} rows in one step: do it in several, ` +
     `or let an operator remove a large tree with "records delete TYPE ID --chunked"`;
