@@ -146,6 +146,21 @@ test('SQL of other programs is by nobody, beside and between requests', async ()
     expect(writer).toEqual(String(title).startsWith('s') ? [null, null, false] : ['ann', title, true]);
 });
 
+test('each statement of other programs is a write, with what it cascades to; on PostgreSQL each transaction', async () => {
+  const ids: unknown[] = [];
+  for (const code of ['cascade-1', 'cascade-2']) {
+    const { body } = await send('POST /api/books', { code, ...PAGES }, code);
+    ids.push((body as { readonly id: number }).id);
+  }
+  await fresh();
+  const updates = Array.from({ length: 20 }, (_, at) => `update books set title = 'statement ${at}' where id = 1`);
+  await runSql(server.database, [...updates, `delete from books where id in (${ids.join()})`].join(';'));
+  const entries = await fresh();
+  expect(entries).toHaveLength(26);
+  expect(writes(entries)).toBe(server.database.kind === 'sqlite' ? 21 : 1);
+  expect(writes(entries.slice(-6))).toBe(1);
+});
+
 test('an agent writes in its own name', async () => {
   const { isError } = await useTool(
     server.url,

@@ -21,20 +21,21 @@ const triggerOf = (name: string, event: string): string => quote(generatedName(n
 /** The same for all rows that a statement changes. */
 const NOW_MS = `cast((julianday('now') - 2440587.5) * 86400000 as integer)`;
 
+/** SQLite writes it when a statement ends: within one, it stays the same. */
+const LAST_POSITION = `coalesce((select seq from sqlite_sequence where name = '${LOG_TABLE}'), 0)`;
+
 /** Triggers use functions of older versions only, as other programs may bring another SQLite. */
 const log: Dialect['log'] = {
   position: 'integer primary key autoincrement',
-  last: `coalesce((select seq from sqlite_sequence where name = '${ENGINE_PREFIX}log'), 0)`,
+  last: LAST_POSITION,
   held: 'null',
   differ: (one, other) => `${one} is not ${other}`,
   number: 'abs(random() % 2147483648)',
-  attribute: {
-    sql: `update ${CONTEXT_TABLE} set tx = 1 + coalesce((select max(position) from ${LOG_TABLE}), 0), at = ${NOW_MS}, actor = ?, request = ?`,
-  },
+  attribute: { sql: `update ${CONTEXT_TABLE} set tx = 1 + ${LAST_POSITION}, at = ${NOW_MS}, actor = ?, request = ?` },
   unattribute: { sql: `update ${CONTEXT_TABLE} set tx = null, at = null, actor = null, request = null` },
-  // Other programs do not number their writes: the time tells their statements apart.
+  // Other programs do not number their writes. A trigger that read the table it fills would need a temporary one.
   writer: {
-    columns: `coalesce(at, ${NOW_MS}), coalesce(tx, (select case when at = ${NOW_MS} and tx < 0 then tx else -1 - position end from ${LOG_TABLE} order by position desc limit 1), -1), actor, request`,
+    columns: `coalesce(at, ${NOW_MS}), coalesce(tx, -1 - ${LAST_POSITION}), actor, request`,
     from: ` from ${CONTEXT_TABLE} where 1 = 1`,
   },
   create: (name, table, trigger) =>
