@@ -2,12 +2,14 @@
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { createToken, tokenLine } from '../../engine/access/tokens.ts';
 import { serve } from '../../engine/server/serve.ts';
 import { readSettings } from '../../engine/settings/settings.ts';
 import { type Answer, ask } from '../support/ask.ts';
-import { databaseKind, runSql } from '../support/databases.ts';
-import { createProject, type Project } from '../support/project.ts';
+import { databaseKind, fileOf, runSql } from '../support/databases.ts';
+import { onSqlite } from '../support/only.ts';
+import { createProject, type Project, useProjects } from '../support/project.ts';
 import { LOG, type Row, rowsOf } from './fold.ts';
 
 const FILES = {
@@ -462,6 +464,35 @@ test('a part is brought back by who may update its owner', async () => {
     await done(`DELETE /api/pages/${page?.id}`);
     expect((await as('north', `POST /api/pages/${page?.id}/$restore`)).status).toBe(status);
   }
+});
+
+const newProject = useProjects();
+
+onSqlite('links that were cut are found among the entries of the deletion, however many others there are', async () => {
+  const { database, serving } = await newProject({
+    'author.yaml': 'type: Author\nhistory: true\nfields: { name: { type: string } }\n',
+    'note.yaml':
+      'type: Note\nhistory: true\nrelations: { author: { kind: belongsTo, type: Author, onDelete: setNull } }\n',
+  });
+  await serving(async (url) => {
+    await ask(url, 'POST /api/authors', { name: 'Nora' });
+    await ask(url, 'POST /api/notes', { author: { id: 1 } });
+    const prepare = jest.spyOn(Database.prototype, 'prepare');
+    for (const remove of [() => ask(url, 'DELETE /api/authors/1'), () => runSql(database, 'delete from authors')]) {
+      await remove();
+      await ask(url, 'PATCH /api/notes/1', {});
+      expect((await ask(url, 'POST /api/authors/1/$restore')).status).toBe(200);
+      expect((await ask(url, 'GET /api/notes/1')).body).toEqual({ id: 1, author: { id: 1, name: 'Nora' } });
+    }
+    const asked = prepare.mock.calls.map(([sql]) => sql).filter((sql) => /operation = 'update' and/.test(sql));
+    prepare.mockRestore();
+    expect(asked).toHaveLength(1);
+    const file = new Database(fileOf(database));
+    const plan = file.prepare<unknown[], { readonly detail: string }>(`explain query plan ${asked.join()}`);
+    const steps = plan.all(1, 1, 9, 'notes', '').map(({ detail }) => detail);
+    file.close();
+    expect(steps).toEqual([expect.stringContaining('INTEGER PRIMARY KEY (rowid>? AND rowid<?)')]);
+  });
 });
 
 // They come last: other tests read the whole log.

@@ -55,8 +55,11 @@ const createStatements = memoized(({ oneOf }: Dialect) => {
     links: { sql: `${from} tx = ? and operation = 'unlink' and ${records} order by position desc` },
     /** Bound: number of the write, first and last position, table, what the JSON of old values must contain. */
     cut: {
-      sql: `${from} tx = ? and operation = 'update' and position between ? and ? and source = ? and replace("old", ?, '') <> "old" order by position desc`,
+      // For a bare column, SQLite would read all entries of the table by its index.
+      sql: `${from} tx = ? and operation = 'update' and position between ? and ? and source || '' = ? and replace("old", ?, '') <> "old" order by position desc`,
     },
+    /** The next entry of another write. Bound: number of the write, position. */
+    next: { sql: `select position from ${LOG_TABLE} where tx <> ? and position > ? order by position limit 1` },
     /** Bound: table, identifiers as texts, position, what the JSON of new values must contain. */
     later: { sql: `${from} ${records} and position > ? and replace("new", ?, '') <> "new"` },
   } satisfies Readonly<Record<string, Statement>>;
@@ -219,9 +222,10 @@ async function relinkPairs(restoring: Restoring, type: RecordType, some: readonl
 /** Links to the restored records of a type that the write cut and nobody has set since. */
 async function relinkCut(restoring: Restoring, target: RecordType): Promise<void> {
   const { session, statements, tx, position, restored } = restoring;
-  const { writer, writeRows } = session;
-  // Cascades of other programs may change links after the deletion.
-  const range = [tx, Math.abs(tx), tx < 0 ? Number.MAX_SAFE_INTEGER : position];
+  const { writer, writeRows, tables } = session;
+  // Cascades of other programs may change links after the deletion; on SQLite, before any other write.
+  const next = tx < 0 && !tables.locks ? await writer.value(statements.next, [tx, position]) : undefined;
+  const range = [tx, Math.abs(tx), tx < 0 ? (next ?? Number.MAX_SAFE_INTEGER) : position];
   for (const { type, reference } of target.referrers) {
     const unlinked = new Map<Identifier, Node>();
     const bound = [...range, type.table, `"${reference.column}":`];
