@@ -161,11 +161,11 @@ export function preconditionOf(preconditions: Preconditions, mode: Mode): Precon
   };
 }
 
-/** Refuses If-Match for a record not yet created. */
+/** Refuses If-Match for a record that is not there yet. */
 export function refuseIfMatch(preconditions: Preconditions, mode: Mode): void {
   const expected = mode === 'off' ? undefined : expectedBy(preconditions);
   if (expected === undefined || isAny(expected)) return;
-  throw preconditionFailed(IF_MATCH, 'A new record does not have an entity tag yet; leave If-Match out');
+  throw preconditionFailed(IF_MATCH, 'A record that is not there yet has no entity tag; leave If-Match out');
 }
 
 /** A record that does not exist has no tags (RFC 9110, 13.1.1). */

@@ -81,7 +81,7 @@ const READ = ['If-None-Match', 'X-Position'] as const;
 const WRITE_SEVERAL = ['Prefer-Return', 'Idempotency-Key'] as const;
 const WRITE_ONE = [...WRITE_SEVERAL, 'If-Match'] as const;
 
-const DELETING = ['too-many-rows', 'restrict-conflict'] as const;
+const TOO_MANY = ['too-many-rows', 'too-many-related'] as const;
 
 const OF_LOG = {
   method: 'GET',
@@ -149,7 +149,7 @@ export const OPERATIONS = {
     query: 'remove',
     headers: ['Prefer-Max-Affected', 'Idempotency-Key'],
     answers: { 200: 'counts' },
-    problems: [...DELETING, 'too-many-affected'],
+    problems: ['too-many-rows', 'restrict-conflict', 'too-many-affected'],
   },
   summary: {
     ...OF_ROWS,
@@ -197,7 +197,7 @@ export const OPERATIONS = {
     ...OF_RECORD,
     right: 'delete',
     method: 'DELETE',
-    problems: [...DELETING, 'too-many-related', 'precondition-failed', 'precondition-required'],
+    problems: [...TOO_MANY, 'restrict-conflict', 'precondition-failed', 'precondition-required'],
   },
   restore: {
     ...OF_SEVERAL,
@@ -206,7 +206,7 @@ export const OPERATIONS = {
     method: 'POST',
     path: 'restore',
     answers: { 200: 'record' },
-    problems: ['identifier-conflict', 'unique-conflict', 'invalid-reference', 'too-many-rows', 'too-many-related'],
+    problems: ['precondition-failed', 'identifier-conflict', 'unique-conflict', 'invalid-reference', ...TOO_MANY],
   },
 } as const satisfies Readonly<Record<string, OperationEntry>>;
 

@@ -182,7 +182,8 @@ const deletion = (minimal: boolean, json: string, effects: WriteResult['effects'
 /** Brings back a deleted record, with what the deletion took. */
 export const restore: WriteOperation<WriteQuery> = async (context, args) => {
   const { type, store, author, rights } = context;
-  const { id: identifier, query, caller } = args;
+  const { id: identifier, query, preconditions, caller } = args;
+  conditions.refuseIfMatch(preconditions, type.preconditions);
   const request = { type, identifier, ...query, author, rights, caller };
   return done(context, args, request, store.restore, (written) => recordsResult(context, args, written, false));
 };

@@ -240,6 +240,17 @@ describe('is refused', () => {
     await refused(`PUT ${path}/$restore`, 405, 'method-not-allowed');
   });
 
+  test('with the tag that the record had, as it has none now', async () => {
+    const { path } = await newBook();
+    const { headers } = await send(`GET ${path}`);
+    await done(`DELETE ${path}`);
+    const restored = `POST ${path}/$restore`;
+    const wrong = await as('editor', restored, undefined, { 'if-match': headers.get('etag') ?? '' });
+    expect([wrong.status, wordsOf(wrong)]).toEqual([412, 'precondition-failed']);
+    expect((await send(`GET ${path}`)).status).toBe(404);
+    await done(restored);
+  });
+
   test('where one of its parts is there', async () => {
     const { path, code } = await newBook();
     const note = code.replace('c', 'n/');

@@ -41,6 +41,7 @@ test('paths, and what they answer', async () => {
       '404',
       '406',
       '409',
+      '412',
       '414',
       '422',
       '429',
