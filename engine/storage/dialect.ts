@@ -171,6 +171,8 @@ interface LogDialect {
   readonly held: string;
   /** Whether records would show different values. */
   readonly differ: (one: string, other: string) => string;
+  /** JSON text of a column, as a string if other programs have made it invalid. */
+  readonly valid: (json: string) => string;
   /** A random number for a log that begins anew. */
   readonly number: string;
   /** Time, number of the write, actor and request, and the FROM clause that they need. */

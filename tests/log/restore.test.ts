@@ -223,6 +223,17 @@ describe('brings back', () => {
   });
 });
 
+onSqlite('what other programs have made no JSON, as a string, and the values beside it', async () => {
+  const { path } = await newBook();
+  const id = path.split('/').at(-1);
+  await runSql(project.database, `update books set data = '{not json', _open = '[1' where id = ${id}`);
+  const { body } = await send(`GET ${path}/$history?limit=1`);
+  expect(body).toMatchObject([{ old: { data: { a: [1.0] }, free: 'x' }, new: { data: '{not json', free: null } }]);
+  await runSql(project.database, `delete from books where id = ${id}`);
+  await done(`POST ${path}/$restore`);
+  expect(await read(path)).toMatchObject({ price: '1.50', data: '{not json', branch: 'north' });
+});
+
 describe('is refused', () => {
   test('where there is no such deletion, or the record is there', async () => {
     const { path } = await newBook();

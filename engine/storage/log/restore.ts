@@ -169,7 +169,7 @@ async function linkIn({ session, restored }: Restoring, target: RecordType, json
 }
 
 function valueIn(session: WriteSession, { field, nullable, name }: Column, json: string): SqlValue {
-  if (!field) return name === OPEN_COLUMN && json !== 'null' ? json : null;
+  if (!field) return name === OPEN_COLUMN && json.startsWith('{') ? json : null;
   if (json !== 'null' && isValueOf(field, json))
     return field.type.keepsText ? json : encode(field, session.dialect, JSON.parse(json));
   return !nullable && (field.generated ?? field.isNowByDefault) ? stampFor(session, field) : null;

@@ -43,6 +43,7 @@ export const postgresLog: Dialect['log'] = {
   held: HELD,
   // As text, `1.5` and `1.50` differ, and json can be compared.
   differ: (one, other) => `${one}::text is distinct from ${other}::text`,
+  valid: (json) => json,
   writer: {
     columns: `(extract(epoch from now()) * 1000)::bigint, current_setting('records.tx')::bigint, ${setting('actor')}, ${setting('request')}`,
     from: '',

@@ -30,6 +30,7 @@ const log: Dialect['log'] = {
   last: LAST_POSITION,
   held: 'null',
   differ: (one, other) => `${one} is not ${other}`,
+  valid: (json) => `case when json_valid(${json}) then ${json} else json_quote(${json}) end`,
   number: 'abs(random() % 2147483648)',
   attribute: { sql: `update ${CONTEXT_TABLE} set tx = 1 + ${LAST_POSITION}, at = ${NOW_MS}, actor = ?, request = ?` },
   unattribute: { sql: `update ${CONTEXT_TABLE} set tx = null, at = null, actor = null, request = null` },
