@@ -132,7 +132,9 @@ function* checkDeletion(side: RelationEnd, schema: Schema): Findings {
       rulePath,
       `${quoted(name)} is required and cannot become null; use restrict or cascade`,
     );
-  const blocks = type.operations?.size === 0 && deletionOf(relation, other?.relation) === 'restrict';
+  // What another type owns is removed through its owner.
+  const isPart = schema.sides.some((one) => one.target === type && one.relation.owned === true);
+  const blocks = type.operations?.size === 0 && !isPart && deletionOf(relation, other?.relation) === 'restrict';
   if (!blocks || !target || !isClear(target) || !target.operations?.has('delete')) return;
   const { path, at } = relationKey(side, 'onDelete');
   const message = `records of ${type.name}, which has no operations, would block the deletion of records of ${target.name}; set "owned" there, or "onDelete: cascade" or "setNull" here`;
