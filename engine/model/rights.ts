@@ -156,6 +156,13 @@ export const takes = (rights: Rights, type: RecordType, action: 'create' | 'upda
 const takesSome = (rights: Rights, type: RecordType, name: string): boolean =>
   takes(rights, type, 'create', name) || takes(rights, type, 'update', name);
 
+/** The writes in which the client chooses the value of a field or relation. */
+export const choosingWrites = (rights: Rights, type: RecordType, name: string): readonly ('create' | 'update')[] =>
+  (['create', 'update'] as const).filter(
+    (action) =>
+      takes(rights, type, action, name) && !Object.hasOwn(entryOf(rights, type.name, action)?.set ?? {}, name),
+  );
+
 /** Whether the type requires a relation that the client cannot see, so that it cannot create records. `given`: the one that a parent gives. */
 export const requiresHidden = (rights: Rights, { name: type, relations }: RecordType, given?: Relation): boolean =>
   rights.key !== '' &&

@@ -11,21 +11,17 @@ import {
   type RecordType,
   type Relation,
 } from '../model/model.ts';
-import { canSet, requiresHidden, type Rights, seenModel } from '../model/rights.ts';
-import type { OrderBy } from '../query/list-query.ts';
-import { defaultOrder, orderBy } from '../query/paging.ts';
+import { canSet, choosingWrites, requiresHidden, type Rights, seenModel } from '../model/rights.ts';
+import { orderBy } from '../query/paging.ts';
 import type { Settings } from '../settings/settings.ts';
 import { servedByIndex } from '../storage/read/heaviness.ts';
 
 const LIMITS = [
   'batchLimit',
-  'bodyDepth',
   'bodyItems',
-  'bodyKeys',
   'bodyLimit',
   'maxFilters',
   'maxIncludes',
-  'urlLimit',
   'writeRows',
 ] as const satisfies readonly (keyof Settings)[];
 
@@ -35,7 +31,7 @@ type RequestLimits = Pick<Settings, (typeof LIMITS)[number]>;
 export function* modelDocument(
   model: Model,
   rights: Rights,
-  about: { readonly limits: RequestLimits; readonly title: string; readonly version: string },
+  about: { readonly limits: RequestLimits; readonly title: string },
   prefix: string,
 ): Turns<JsonObject> {
   const types = [...seenModel(model, rights).types.values()];
@@ -51,7 +47,6 @@ export function* modelDocument(
   }
   return {
     title: about.title,
-    version: about.version,
     api: prefix + API_ROOT.slice(0, -1),
     limits: Object.fromEntries(LIMITS.map((name) => [name, about.limits[name]])),
     types: entries,
@@ -64,23 +59,25 @@ const withoutTables = (described: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(described).filter(([word]) => !OF_TABLES.has(word)));
 
 function typeEntry(type: RecordType, model: Model, rights: Rights, listed: readonly Chains[]): JsonObject {
-  const isIndexed = (order: readonly OrderBy[]): boolean => servedByIndex({ view: { type }, order });
   const described = withoutTables(describeType(type));
+  const choosing = ({ name }: Field | Relation): JsonObject => {
+    const [first, ...others] = choosingWrites(rights, type, name);
+    if (first === undefined) return { readOnly: true };
+    return others.length === 0 ? { chosenOn: first } : {};
+  };
   return {
     ...described,
     label: labelOf(type, type.defaultVariant.fields),
     ...(type.presents.label === undefined ? {} : { labelText: type.presents.label }),
-    labels: byName(type.variants.values(), ({ fields }) => labelOf(type, fields)),
     identifier: {
       ...(isObject(described['identifier']) ? described['identifier'] : {}),
       operators: [...type.identifier.type.operators],
-      isOrderIndexed: isIndexed(orderBy(type, undefined)),
     },
-    isOrderIndexed: isIndexed(defaultOrder(type)),
     fields: byName(type.fields.values(), (field) => ({
       ...withoutTables(describeField(field)),
+      ...choosing(field),
       operators: [...field.type.operators],
-      isOrderIndexed: field.type.operators.length > 0 && isIndexed(orderBy(type, field)),
+      isOrderIndexed: field.type.operators.length > 0 && servedByIndex({ view: { type }, order: orderBy(type, field) }),
     })),
     relations: byName(type.relations.values(), (relation) => {
       const { nested, target, toMany, fields } = relation;
@@ -91,6 +88,7 @@ function typeEntry(type: RecordType, model: Model, rights: Rights, listed: reado
         label: labelOf(target, fields),
         operators: toMany ? [] : [...target.identifier.type.operators],
         readOnly: isReadOnly,
+        ...choosing(relation),
         // Unlike create, updating a related record requires only "nested: write".
         canCreate: nested === 'write' && !isReadOnly && related !== undefined && !requiresHidden(rights, related),
       };

@@ -6,22 +6,30 @@ import type { Where } from './where.ts';
 export type Operation = 'list' | 'get' | 'create' | 'update' | 'delete';
 export type OperatorName = 'eq' | 'ne' | 'lt' | 'lte' | 'gt' | 'gte' | 'in' | 'like' | 'null';
 
+export type Write = 'create' | 'update';
+
 interface Titled {
   readonly title: string;
   readonly description?: string;
+}
+
+/** What a client chooses the value of. */
+interface Chosen {
+  readonly readOnly?: boolean;
+  /** The only write in which it does, where a role tells them apart. */
+  readonly chosenOn?: Write;
 }
 
 /** The field of an array's items, without a title. */
 export type ItemInfo = Partial<FieldInfo> & { readonly type: string };
 
 /** A field without `required` and `nullable` is generated. */
-export interface FieldInfo extends Titled {
+export interface FieldInfo extends Titled, Chosen {
   readonly name: string;
   readonly type: string;
   readonly required?: boolean;
   readonly nullable?: boolean;
   readonly default?: Value;
-  readonly readOnly?: boolean;
   readonly generated?: string;
   readonly multiline?: boolean;
   /** What its values are. */
@@ -48,7 +56,7 @@ export interface FieldInfo extends Titled {
   readonly maxItems?: number;
 }
 
-export interface RelationInfo extends Titled {
+export interface RelationInfo extends Titled, Chosen {
   readonly name: string;
   readonly kind: 'belongsTo' | 'hasOne' | 'hasMany' | 'manyToMany';
   readonly type: string;
@@ -179,6 +187,16 @@ export function typeNamed(model: StudioModel, name: string): TypeInfo {
   const type = model.types.get(name);
   if (type === undefined) throw new Error(`the document has no type ${name}`);
   return type;
+}
+
+export const isChosen = ({ readOnly, chosenOn }: Chosen, write: Write): boolean =>
+  readOnly !== true && (chosenOn === undefined || chosenOn === write);
+
+/** The type as the form of a new record has it, or that of a change: what is not chosen there is no input. */
+export function inForm(type: TypeInfo, write: Write): TypeInfo {
+  const fixed = <T extends FieldInfo | RelationInfo>(member: T): T =>
+    isChosen(member, write) ? member : { ...member, readOnly: true, required: false };
+  return { ...type, fields: type.fields.map(fixed), relations: type.relations.map(fixed) };
 }
 
 export const can = ({ operations }: TypeInfo, operation: Operation): boolean => operations.includes(operation);

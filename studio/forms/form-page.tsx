@@ -9,7 +9,16 @@ import { Heading } from '../app/heading.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
 import { Waiting } from '../app/waiting.tsx';
 import type { ValueObject } from '../data/json.ts';
-import { fullestVariant, identifierOf, nameOf, recordPath, type TypeInfo, typeNamed, useModel } from '../data/model.ts';
+import {
+  fullestVariant,
+  identifierOf,
+  inForm,
+  nameOf,
+  recordPath,
+  type TypeInfo,
+  typeNamed,
+  useModel,
+} from '../data/model.ts';
 import type { StudioRecord } from '../data/provider.ts';
 import { inSentence, useText } from '../texts/texts.ts';
 import { findChoices } from '../fields/search.ts';
@@ -23,7 +32,8 @@ interface FormPageProps {
   readonly id?: string;
 }
 
-export default function FormPage({ type, id }: FormPageProps) {
+export default function FormPage({ type: all, id }: FormPageProps) {
+  const type = useMemo(() => inForm(all, id === undefined ? 'create' : 'update'), [all, id]);
   return (
     <Box sx={{ maxWidth: '68rem' }}>
       <Link

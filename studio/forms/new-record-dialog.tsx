@@ -5,7 +5,7 @@ import { type FormEvent, useMemo } from 'react';
 import { FormProvider, useForm } from 'react-hook-form';
 import { Window } from '../app/window.tsx';
 import { isValueObject } from '../data/json.ts';
-import { identifierOf, nameOf, type TypeInfo, useModel } from '../data/model.ts';
+import { identifierOf, inForm, nameOf, type TypeInfo, useModel } from '../data/model.ts';
 import type { Choice } from '../fields/search.ts';
 import { inSentence, useText } from '../texts/texts.ts';
 import { bodyOf } from './body.ts';
@@ -23,7 +23,8 @@ interface NewRecordDialogProps {
   readonly onMade: (choice: Choice) => void;
 }
 
-export default function NewRecordDialog({ type, typed, onClose, onMade }: NewRecordDialogProps) {
+export default function NewRecordDialog({ type: all, typed, onClose, onMade }: NewRecordDialogProps) {
+  const type = useMemo(() => inForm(all, 'create'), [all]);
   const say = useText();
   const model = useModel();
   const queries = useQueryClient();

@@ -1,5 +1,5 @@
 /** Which cells of a list can be edited in place. */
-import { can, type TypeInfo } from '../data/model.ts';
+import { can, isChosen, type TypeInfo } from '../data/model.ts';
 import type { Member } from '../fields/member-value.tsx';
 import { isWide } from '../presentations/choose.ts';
 import { isWritable } from '../presentations/field-draft.ts';
@@ -11,11 +11,11 @@ export function targetOf(type: TypeInfo, column: ColumnInfo): Member | undefined
   if (!can(type, 'update') || !can(type, 'get') || !type.identifier.inRecord) return undefined;
   if (column.kind === 'field') {
     const { field } = column;
-    return isWritable(field) && !isWide(field) ? { name, title, field } : undefined;
+    return isWritable(field) && isChosen(field, 'update') && !isWide(field) ? { name, title, field } : undefined;
   }
   if (column.kind === 'identifier') return undefined;
   const { relation } = column;
-  return relation.readOnly || relation.kind !== 'belongsTo' ? undefined : { name, title, relation };
+  return isChosen(relation, 'update') && relation.kind === 'belongsTo' ? { name, title, relation } : undefined;
 }
 
 /** Where the next cell is, in rows and columns. */

@@ -3,6 +3,7 @@ import { isValueObject, type Value, type ValueObject } from '../data/json.ts';
 import {
   can,
   identifierValue,
+  inForm,
   isToMany,
   type RelationInfo,
   type StudioModel,
@@ -22,10 +23,11 @@ import type { WorkTools } from './use-work.ts';
 export function targetsOf(type: TypeInfo): readonly Member[] {
   if (!can(type, 'update')) return [];
   const unique = new Set(type.unique.flat());
-  const fields = type.fields.filter(
+  const { fields: all, relations: links } = inForm(type, 'update');
+  const fields = all.filter(
     (field) => isWritable(field) && field.unique !== true && (!isJson(field) || field.type === 'array'),
   );
-  const relations = type.relations.filter(
+  const relations = links.filter(
     (relation) => !isToMany(relation) && !relation.readOnly && relation.kind === 'belongsTo',
   );
   return [

@@ -9,7 +9,7 @@ import { ProblemAlert } from '../app/problem-alert.tsx';
 import { Waiting } from '../app/waiting.tsx';
 import { isValueList, isValueObject, textOf, type Value, type ValueObject } from '../data/json.ts';
 import { useLog } from '../data/log.ts';
-import { can, identifierOf, type TypeInfo, typeNamed, useModel } from '../data/model.ts';
+import { can, identifierOf, isChosen, type TypeInfo, typeNamed, useModel } from '../data/model.ts';
 import { recordQuery, type StudioRecord } from '../data/provider.ts';
 import { send } from '../data/request.ts';
 import { type Member, MemberValue } from '../fields/member-value.tsx';
@@ -137,7 +137,9 @@ function PutBack({ type, record, variant, was }: ChangeProps & { readonly was: V
   const notify = useNotify();
   const queries = useQueryClient();
   const [error, setError] = useState<unknown>();
-  const writable = [...type.fields.filter(isWritable), ...type.relations.filter(({ readOnly }) => !readOnly)];
+  const writable = [...type.fields.filter(isWritable), ...type.relations].filter((member) =>
+    isChosen(member, 'update'),
+  );
   const names = writable.map(({ name }) => name).filter((name) => name in was && name in record.values);
   if (!can(type, 'update') || names.length === 0) return undefined;
   const put = async (): Promise<void> => {

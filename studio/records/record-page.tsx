@@ -15,6 +15,7 @@ import { isValueObject, textOf, type Value, type ValueObject } from '../data/jso
 import {
   can,
   type FieldInfo,
+  isChosen,
   isToMany,
   nameOf,
   recordPath,
@@ -150,7 +151,7 @@ function Content({ type, id, values, layout: { fields, relations, rail } }: Cont
               <Typography variant="h2" sx={{ flexGrow: 1, minWidth: 0, overflowWrap: 'anywhere' }}>
                 {relation.title}: <Related relation={relation} value={values[relation.name]} />
               </Typography>
-              {can(type, 'update') && relation.nested === 'write' && !relation.readOnly && (
+              {can(type, 'update') && relation.nested === 'write' && isChosen(relation, 'update') && (
                 <Button
                   size="small"
                   startIcon={<EditIcon />}
@@ -193,6 +194,7 @@ function RelatedSection({
   const model = useModel();
   const target = typeNamed(model, relation.type);
   const isListed = hasOwnList(model, relation);
+  const back = target.relations.find(({ name }) => name === relation.inverse);
   return (
     <Box component="section" aria-label={relation.title} sx={{ minWidth: 0 }}>
       <Box sx={{ display: 'flex', alignItems: 'center', gap: 1, mb: 1 }}>
@@ -202,12 +204,12 @@ function RelatedSection({
             {relation.description}
           </Typography>
         </Box>
-        {isListed && can(target, 'create') && relation.inverse !== undefined && (
+        {isListed && can(target, 'create') && back !== undefined && isChosen(back, 'create') && (
           <Button
             size="small"
             startIcon={<AddIcon />}
             component={RouterLink}
-            to={newAddress(target, { [relation.inverse]: id })}
+            to={newAddress(target, { [back.name]: id })}
           >
             {say('list.create', { type: inSentence(target.title.one) })}
           </Button>
