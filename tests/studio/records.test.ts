@@ -1,7 +1,7 @@
 /** What new records of the studio begin with; where each part of a record stands. */
 import { parseJson, type ValueObject } from '../../studio/data/json.ts';
-import { firstParts, readModel, typeNamed } from '../../studio/data/model.ts';
-import { recordDraft } from '../../studio/forms/draft.ts';
+import { firstParts, inForm, readModel, typeNamed } from '../../studio/data/model.ts';
+import { keyOf, newDraft, recordDraft } from '../../studio/forms/draft.ts';
 import {
   duplicateAddress,
   likeDraft,
@@ -141,4 +141,21 @@ test.each([
   [undefined, 'Anna', ['Anna']],
 ])('of the label %j, %j may begin with the values %j', (labelText, name, values) => {
   expect(firstParts({ ...order, ...(labelText === undefined ? {} : { labelText }) }, name)).toEqual(values);
+});
+
+test('a form has what its client chooses there, and asks for nothing else', () => {
+  const text = JSON.stringify({
+    limits: {},
+    types: [
+      type(
+        'Order',
+        { number: field('string', { required: true, chosenOn: 'create' }), note: field('string') },
+        { buyer: relation('Order', { readOnly: true }), place: relation('Order', { chosenOn: 'update' }) },
+      ),
+    ],
+  });
+  const limited = typeNamed(readModel(text), 'Order');
+  const chosen = (write: 'create' | 'update') => Object.keys(newDraft(inForm(limited, write)));
+  expect(chosen('create')).toEqual(['number', 'note'].map(keyOf));
+  expect(chosen('update')).toEqual(['note', 'place'].map(keyOf));
 });
