@@ -129,13 +129,17 @@ const SCROLLED = {
 const WHOLE = {
   '& th': { bgcolor: 'background.paper' },
   '& .amount': {
-    position: 'sticky',
-    insetInlineEnd: 0,
+    // On a phone it would cover what stands beside it.
+    position: { sm: 'sticky' },
+    insetInlineEnd: { sm: 0 },
     zIndex: 1,
     maxWidth: 'none !important',
     bgcolor: 'background.paper',
   },
   '& th.amount': { zIndex: 3 },
+  '& .MuiTableRow-hover:hover > .amount': {
+    backgroundImage: ({ palette }: Theme) => `linear-gradient(${palette.action.hover}, ${palette.action.hover})`,
+  },
 } as const;
 
 const ONE_LINE = {

@@ -31,7 +31,6 @@ export const CloseIcon = icon(
   'Close',
 );
 export const YesIcon = icon('M9 16.17 4.83 12l-1.42 1.41L9 19 21 7l-1.41-1.41z', 'Yes');
-export const NoIcon = icon('M19 13H5v-2h14z', 'No');
 export const EditIcon = icon(
   'M3 17.25V21h3.75L17.81 9.94l-3.75-3.75zM20.71 7.04a.996.996 0 0 0 0-1.41l-2.34-2.34a.996.996 0 0 0-1.41 0l-1.83 1.83 3.75 3.75z',
   'Edit',

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react';
 import { Link as RouterLink } from 'react-router-dom';
 import { isValueObject, type Value } from '../data/json.ts';
 import { can, identifierOf, nameOf, type RelationInfo, typeNamed, useModel } from '../data/model.ts';
+import { Quiet } from '../presentations/shown.tsx';
 import { useText } from '../texts/texts.ts';
 
 interface RelatedProps {
@@ -16,7 +17,7 @@ export function Related({ relation, value, isLinked = true }: RelatedProps): Rea
   const say = useText();
   const model = useModel();
   if (value === undefined) return undefined;
-  if (!isValueObject(value)) return <span aria-label={say('value.null')}>–</span>;
+  if (!isValueObject(value)) return <Quiet text="–" label={say('value.null')} />;
   const type = typeNamed(model, relation.type);
   const name = <bdi>{nameOf(type, value, relation.label)}</bdi>;
   if (!isLinked || !can(type, 'get')) return name;

@@ -12,7 +12,7 @@ import { nameOf, type TypeInfo, useModel } from '../data/model.ts';
 import { useRestore } from '../many/restore.ts';
 import { pageLanguage } from '../presentations/plain.ts';
 import { timeText } from '../presentations/times.ts';
-import { useText } from '../texts/texts.ts';
+import { inSentence, useText } from '../texts/texts.ts';
 
 interface DeletedDialogProps {
   readonly type: TypeInfo;
@@ -31,7 +31,7 @@ export default function DeletedDialog({ type, onClose }: DeletedDialogProps) {
   };
   return (
     <Window
-      title={say('deleted.title', { types: type.title.many })}
+      title={say('deleted.title', { types: inSentence(type.title.many) })}
       width="md"
       onClose={onClose}
       closeText={say('app.close')}
@@ -44,7 +44,7 @@ export default function DeletedDialog({ type, onClose }: DeletedDialogProps) {
         {entries?.length === 0 && <Typography>{say('deleted.none')}</Typography>}
         {entries !== undefined && entries.length > 0 && (
           <Grid
-            label={say('deleted.title', { types: type.title.many })}
+            label={say('deleted.title', { types: inSentence(type.title.many) })}
             rows={entries.map(({ at, by, identifier, record }) => {
               const id = textOf(identifier);
               const name = nameOf(type, record) || `${type.title.one} ${id}`;

@@ -8,7 +8,7 @@ import { MenuButton, MoreMenu } from '../app/menu.tsx';
 import { addressOf, COLUMNS } from '../data/address.ts';
 import { can, type TypeInfo } from '../data/model.ts';
 import type { Found } from '../many/export.ts';
-import { numberText, useText } from '../texts/texts.ts';
+import { numberText, inSentence, useText } from '../texts/texts.ts';
 import type { ChosenColumns } from './columns.ts';
 import type { Density } from './record-table.tsx';
 import { useViews } from './saved-views.ts';
@@ -76,14 +76,14 @@ export function ListMenu({ type, columns, found, onRefresh }: ListMenuProps) {
           {
             items: [
               {
-                text: say('export.title', { types: type.title.many }),
+                text: say('export.title', { types: inSentence(type.title.many) }),
                 Icon: ExportIcon,
                 to: () => setOpen('export'),
               },
               ...(can(type, 'create')
                 ? [
                     {
-                      text: say('import.title', { types: type.title.many }),
+                      text: say('import.title', { types: inSentence(type.title.many) }),
                       Icon: ImportIcon,
                       to: () => setOpen('import'),
                     },

@@ -94,7 +94,7 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
     <ListContextProvider value={list}>
       <Box sx={{ display: 'flex', flexWrap: 'wrap', alignItems: 'center', gap: 1 }}>
         <Box
-          sx={{ flex: { xs: '1 1 100%', md: '1 1 0' }, minWidth: 0, display: 'flex', alignItems: 'baseline', gap: 1.5 }}
+          sx={{ flex: { xs: '1 1 100%', sm: '1 1 0' }, minWidth: 0, display: 'flex', alignItems: 'baseline', gap: 1.5 }}
         >
           <Heading text={type.title.many} sx={{ flexShrink: 0, maxWidth: '100%' }} />
           <Typography variant="body2" noWrap title={type.description} sx={{ color: 'text.secondary', minWidth: 0 }}>
@@ -111,7 +111,7 @@ export default function ListPage({ type }: { readonly type: TypeInfo }) {
       <Box sx={BAR}>
         <SearchBox left={left} />
         <Filters type={type} />
-        <Box sx={{ flex: '1 1 0', minWidth: 0 }}>
+        <Box sx={{ display: { xs: 'none', sm: 'block' }, flex: '1 1 0', minWidth: 0 }}>
           {hasFigures && !hasCharts && total !== undefined && total.count < MOST_COUNTED && (
             <KeyFigures type={type} where={where} variant={variant} />
           )}

@@ -24,7 +24,7 @@ export function Pager({ total, onCount }: PagerProps) {
     { key: 'list.next', Icon: NextIcon, to: page + 1, isOff: hasNextPage !== true },
   ] as const;
   return (
-    <Box sx={{ display: 'flex', flexWrap: 'wrap', alignItems: 'center', gap: 0.5 }}>
+    <Box sx={{ display: 'flex', flexWrap: 'wrap', alignItems: 'center', gap: 0.5, flex: { xs: '1 1 0', sm: 'none' } }}>
       <Typography variant="body2" role="status" sx={{ color: 'text.secondary', fontVariantNumeric: 'tabular-nums' }}>
         {[total && totalText(say, total), isPart && range].filter(Boolean).join(' · ')}
         {total?.isEstimate === true && (

@@ -313,7 +313,8 @@ const ROWS = {
   '& td a': { textDecoration: 'none' },
   '& td a.record': {
     display: 'inline-block',
-    maxWidth: 250,
+    // Beside the box that selects: what does not fit as a whole would be left out.
+    maxWidth: 'min(250px, 100% - 2.25rem)',
     overflow: 'hidden',
     textOverflow: 'ellipsis',
     verticalAlign: 'middle',

@@ -5,7 +5,7 @@ import { Link as RouterLink } from 'react-router-dom';
 import { isValueList, isValueObject, textOf, type Value } from '../data/json.ts';
 import { InTheWay } from '../app/in-the-way.tsx';
 import { listSearch } from '../data/address.ts';
-import { listedTypes, type RelationInfo, type StudioModel, type TypeInfo, useModel } from '../data/model.ts';
+import { can, type StudioModel, type TypeInfo, typeNamed, useModel } from '../data/model.ts';
 import { send } from '../data/request.ts';
 import { textOfWhere, type Where } from '../data/where.ts';
 import { numberText, type Say, useText } from '../texts/texts.ts';
@@ -47,19 +47,18 @@ function effectText(say: Say, { types }: StudioModel, { type, isDeleted, count }
 
 interface Use {
   readonly type: TypeInfo;
-  readonly relation: RelationInfo;
   readonly where: Where;
   readonly count: number;
 }
 
-/** Records of listed types that refer to this one. */
+/** Records of listed types that refer to this one, by themselves or by a record within them. */
 async function usesOf(model: StudioModel, type: TypeInfo, id: string, signal: AbortSignal): Promise<readonly Use[]> {
-  const referring = listedTypes(model).flatMap((one) =>
+  const referring = [...model.types.values()].flatMap((one) =>
     one.relations
       .filter(
         (relation) => relation.kind === 'belongsTo' && relation.type === type.type && relation.operators.length > 0,
       )
-      .map((relation) => ({ type: one, relation, where: [[`_cnd[${relation.name}][eq]`, id]] as Where })),
+      .flatMap(({ name }) => holders(model, one, name, id)),
   );
   const counted = await Promise.all(
     referring.map(async (one) => {
@@ -71,6 +70,17 @@ async function usesOf(model: StudioModel, type: TypeInfo, id: string, signal: Ab
     }),
   );
   return counted.filter(({ count }) => count > 0);
+}
+
+/** Of a type without a list, those that its records are found through. */
+function holders(model: StudioModel, type: TypeInfo, name: string, id: string): readonly Omit<Use, 'count'>[] {
+  if (can(type, 'list')) return [{ type, where: [[`_cnd[${name}][eq]`, id]] }];
+  return type.foundThrough
+    .filter(({ relation }) => !relation.includes('.'))
+    .map(({ type: holder, relation, toMany }) => ({
+      type: typeNamed(model, holder),
+      where: [[toMany ? `_cnd[${relation}][$some][0][${name}]` : `_cnd[${relation}.${name}][eq]`, id]],
+    }));
 }
 
 interface UsesProps {
@@ -94,8 +104,8 @@ export function Uses({ type, id, error }: UsesProps) {
   return (
     <Alert severity="error" sx={{ mt: 1 }}>
       {say('record.used_by')}{' '}
-      {uses.map(({ type: user, relation, where, count }) => (
-        <div key={`${user.type} ${relation.name}`}>
+      {uses.map(({ type: user, where, count }) => (
+        <div key={`${user.type} ${textOfWhere(where)}`}>
           <Link component={RouterLink} to={`/${user.path}${listSearch(textOfWhere(where))}`} color="inherit">
             {numberText(count)} {count === 1 ? user.title.one : user.title.many}
           </Link>

@@ -1,7 +1,7 @@
 /** One of a few values: states as coloured chips, and yes or no. */
 import { FormControl, FormControlLabel, FormHelperText, Switch } from '@mui/material';
 import type { CSSProperties, ReactNode } from 'react';
-import { NoIcon, YesIcon } from '../app/icons.tsx';
+import { YesIcon } from '../app/icons.tsx';
 import { Select } from '../app/select.tsx';
 import { textOf } from '../data/json.ts';
 import { helpOf } from './field-help.tsx';
@@ -20,7 +20,7 @@ const chipOf = (hue: number): CSSProperties => ({
   backgroundColor: `light-dark(hsl(${hue} 60% 92%), hsl(${hue} 32% 25%))`,
 });
 const CHIPS = HUES.map(chipOf);
-const PLAIN_CHIP: CSSProperties = {
+export const PLAIN_CHIP: CSSProperties = {
   ...chipOf(0),
   color: 'inherit',
   backgroundColor: 'light-dark(hsl(0 0% 92%), hsl(0 0% 24%))',
@@ -35,13 +35,14 @@ function ShownChoice({ field, value, say }: ShowProps): ReactNode {
 }
 
 function ShownFlag({ value, isShort, say }: ShowProps): ReactNode {
-  const text = say(value === true ? 'value.yes' : 'value.no');
-  const Icon = value === true ? YesIcon : NoIcon;
+  // A dash is null.
+  if (value !== true) return <span style={{ opacity: 0.75 }}>{say('value.no')}</span>;
+  const text = say('value.yes');
   const icon = (
-    <Icon
+    <YesIcon
       {...(isShort ? { titleAccess: text } : {})}
       fontSize="small"
-      sx={{ color: value === true ? 'primary.main' : 'text.secondary', verticalAlign: 'middle' }}
+      sx={{ color: 'primary.main', verticalAlign: 'middle' }}
     />
   );
   return isShort ? (

@@ -25,7 +25,7 @@ export function Shown({ field, value, isShort = false, record }: ShownProps): Re
   return field.sensitive === true ? <Masked isShort={isShort}>{shown}</Masked> : shown;
 }
 
-const Quiet = ({ text, label }: { readonly text: string; readonly label: string }) => (
+export const Quiet = ({ text, label }: { readonly text: string; readonly label: string }) => (
   <Box component="span" sx={{ color: 'text.secondary', fontStyle: text === label ? 'italic' : undefined }}>
     {text === label ? text : <span aria-hidden>{text}</span>}
     {text === label ? undefined : (

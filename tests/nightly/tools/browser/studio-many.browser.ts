@@ -171,7 +171,7 @@ test('several records are deleted at once, once it is said what goes with them',
   await page.getByText('2 selected').waitFor();
   await page.getByRole('button', { name: 'Delete' }).click();
   await page.getByText('Delete 2 records?').waitFor();
-  await page.getByText('Deleted with them: 2 × Tab providers').waitFor();
+  await page.getByText('Also deleted: 2 × Tab providers').waitFor();
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
   await page.getByText('2 records were deleted').waitFor();
   await page.getByText('1 record', { exact: true }).waitFor();
