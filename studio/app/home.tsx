@@ -7,6 +7,7 @@ import { useTotals } from '../data/total.ts';
 import { useText } from '../texts/texts.ts';
 import { dialog } from './boundary.tsx';
 import { Heading } from './heading.tsx';
+import { Waiting } from './waiting.tsx';
 
 const HomeCharts = dialog(() => import('../charts/home-charts.tsx'));
 
@@ -18,7 +19,7 @@ export function Home() {
   const say = useText();
   const model = useModel();
   const types = useMemo(() => listedTypes(model), [model]);
-  const totals = useTotals(types);
+  const { totals, isCounting } = useTotals(types);
   const made = types.filter((type) => can(type, 'create'));
   const isEmpty = made.length > 0 && made.every(({ path }) => totals.get(path)?.count === 0);
   const charted = types
@@ -29,6 +30,7 @@ export function Home() {
   return (
     <>
       <Heading text={say(types.length === 0 ? 'app.nothing' : 'app.home')} sx={{ mb: 2 }} />
+      {isCounting && charted.length === 0 && <Waiting />}
       {isEmpty && <Typography>{say('begin.title')}</Typography>}
       {charted.map((type) => (
         <HomeCharts key={type.path} type={type} />

@@ -198,7 +198,7 @@ function commandsFor(say: Say, listed: readonly TypeInfo[]): readonly Option[] {
     {
       group,
       key: `export ${type.path}`,
-      name: say('export.title', { types: type.title.many }),
+      name: say('export.title', { types: inSentence(type.title.many) }),
       to: `/${type.path}`,
       state: { open: 'export' },
     },

@@ -30,6 +30,8 @@ export function TokenInput({ help, onToken }: TokenInputProps) {
         required
         error={isRefused}
         helperText={isRefused ? say('token.characters') : help}
+        // Nothing stands below that it could cover.
+        slotProps={{ formHelperText: { role: 'status' } }}
       />
       <Button type="submit" variant="outlined" color="inherit">
         {say('token.use')}

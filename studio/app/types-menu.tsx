@@ -20,7 +20,7 @@ export const TypesMenu = memo(() => {
   const say = useText();
   const model = useModel();
   const types = useMemo(() => menuTypes(model), [model]);
-  const totals = useTotals(types);
+  const { totals } = useTotals(types);
   const { pathname } = useLocation();
   const [wanted, setWanted] = useState('');
   const text = wanted.trim().toLowerCase();

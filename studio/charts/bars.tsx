@@ -33,10 +33,10 @@ export function Bars({ type, division, measure, where, isChosen, onChoose }: Bar
                 style={{ width: `${most === 0 ? 0 : (100 * Math.abs(Number(slice.figure))) / most}%` }}
               />
               <Box
-                component="bdi"
+                component="span"
                 sx={{ overflow: 'hidden', textOverflow: 'ellipsis', whiteSpace: 'nowrap', flexGrow: 1 }}
               >
-                {slice.name}
+                <bdi>{slice.name}</bdi>
               </Box>
               <span>{numberShown(measure ?? {}, slice.figure, pageLanguage())}</span>
             </ButtonBase>

@@ -19,7 +19,7 @@ export function KeyFigures({ type, where, variant }: KeyFiguresProps) {
   const { slices } = useSlices(type, division, undefined, where);
   if (division === undefined) return undefined;
   return (
-    <Box role="group" aria-label={division.title} sx={{ display: 'flex', gap: 0.5, overflow: 'hidden' }}>
+    <Box role="group" aria-label={division.title} sx={FIGURES}>
       {slices?.map((slice, index) => {
         const filter = sliceFilter(division, slice);
         const isOn = isFiltered(nodes, filter);
@@ -38,3 +38,13 @@ export function KeyFigures({ type, where, variant }: KeyFiguresProps) {
     </Box>
   );
 }
+
+/** On one line; what has no room there as a whole is left out. */
+const FIGURES = {
+  display: 'flex',
+  flexWrap: 'wrap',
+  columnGap: 0.5,
+  rowGap: 1,
+  height: 24,
+  overflow: 'hidden',
+} as const;

@@ -11,7 +11,7 @@ import { type Measure, monthSlices, monthsTarget, type Slice } from './figures.t
 import { useSummary } from './use-summary.ts';
 
 /** So many months have room for their names. */
-const MOST_NAMES = 6;
+const MOST_NAMES = 4;
 
 const COLUMNS = {
   flexGrow: 1,
@@ -27,7 +27,8 @@ const COLUMNS = {
     fontSize: '0.7rem',
     color: 'text.secondary',
     whiteSpace: 'nowrap',
-    alignSelf: 'center',
+    // The last one stays within the card.
+    alignSelf: 'flex-end',
   },
   '& button': { flexGrow: 1, minHeight: 24, alignItems: 'flex-end' },
   '& .column': { width: '100%', maxWidth: 36, minHeight: 2, borderRadius: '3px 3px 0 0', bgcolor: 'chart.column' },

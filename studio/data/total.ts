@@ -73,18 +73,25 @@ function useSoon(): boolean {
   return isSoon;
 }
 
+interface Totals {
+  readonly totals: ReadonlyMap<string, Total>;
+  readonly isCounting: boolean;
+}
+
 /** The number of records of each type, by its path; types beyond the first few are not counted. */
-export function useTotals(types: readonly TypeInfo[]): ReadonlyMap<string, Total> {
+export function useTotals(types: readonly TypeInfo[]): Totals {
   const isSoon = useSoon();
   const counted = types.length > MOST_TYPES ? [] : types.filter(({ list }) => list.count !== 'none');
   return useQueries({
     queries: counted.map((type) => ({ ...totalQuery(type, [], false), enabled: isSoon, staleTime: STALE_MS })),
-    combine: (results) =>
-      new Map(
+    combine: (results) => ({
+      totals: new Map(
         results.flatMap(({ data }, index): readonly [string, Total][] =>
           data ? [[counted[index]?.path ?? '', data]] : [],
         ),
       ),
+      isCounting: results.some(({ isPending }) => isPending),
+    }),
   });
 }
 

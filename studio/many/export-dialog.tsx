@@ -6,7 +6,7 @@ import { ProblemAlert } from '../app/problem-alert.tsx';
 import { Select } from '../app/select.tsx';
 import { Window } from '../app/window.tsx';
 import { useModel } from '../data/model.ts';
-import { numberText, useText } from '../texts/texts.ts';
+import { numberText, inSentence, useText } from '../texts/texts.ts';
 import { pageLanguage } from '../presentations/plain.ts';
 import { exportTable, exportTargets, type Format, FORMATS, type Found, save, tableColumns } from './export.ts';
 import { ProgressBar } from './progress-bar.tsx';
@@ -47,7 +47,7 @@ export default function ExportDialog({ found, columns, onClose }: ExportDialogPr
 
   return (
     <Window
-      title={say('export.title', { types: found.type.title.many })}
+      title={say('export.title', { types: inSentence(found.type.title.many) })}
       width="sm"
       onClose={onClose}
       actions={

@@ -13,7 +13,7 @@ import { type Member, MemberValue } from '../fields/member-value.tsx';
 import { decimalMark } from '../presentations/numbers.ts';
 import { pageLanguage } from '../presentations/plain.ts';
 import { SHRUNK } from '../presentations/presentation.ts';
-import { numberText, useText } from '../texts/texts.ts';
+import { numberText, inSentence, useText } from '../texts/texts.ts';
 import { csvText } from './cells.ts';
 import { patiently } from './chosen.ts';
 import { save } from './export.ts';
@@ -221,7 +221,7 @@ export default function ImportDialog({ type, onClose }: ImportDialogProps) {
   const hasOpen = preview?.faults.some(({ isOpen }) => isOpen) === true;
   return (
     <Window
-      title={say('import.title', { types: type.title.many })}
+      title={say('import.title', { types: inSentence(type.title.many) })}
       width="md"
       onClose={onClose}
       closeText={say(written > 0 ? 'app.close' : 'filter.cancel')}

@@ -3,8 +3,9 @@ import { Box, Button, FormHelperText, Typography } from '@mui/material';
 import type { ReactNode } from 'react';
 import { AddIcon, CloseIcon } from '../app/icons.tsx';
 import { SmallButton } from '../app/small-button.tsx';
-import { isValueList, parseJson, type Value, writeJson } from '../data/json.ts';
+import { isValueList, parseJson, textOf, type Value, writeJson } from '../data/json.ts';
 import { WHOLE } from '../forms/faults.ts';
+import { PLAIN_CHIP } from './choice.tsx';
 import { itemOf } from './choose.ts';
 import { draftOf, type FieldDraft, isNumber, valueOf } from './field-draft.ts';
 import { number } from './number.tsx';
@@ -12,7 +13,7 @@ import { isOpen } from './numbers.ts';
 import { inSentence } from '../texts/texts.ts';
 import { helpOf } from './field-help.tsx';
 import { ShownJson } from './json.tsx';
-import { type InputProps, type Presentation, titleOf } from './presentation.ts';
+import { type InputProps, type Presentation, type ShowProps, titleOf } from './presentation.ts';
 import { text } from './text.tsx';
 
 function itemsIn(draft: InputProps['control']['value']): readonly Value[] {
@@ -102,4 +103,23 @@ function ListInput({ field, control, faults, onClearFaults, say }: InputProps): 
   );
 }
 
-export const list: Presentation = { Show: ShownJson, Input: ListInput };
+/** In a list, one after the other. */
+function ShownList(props: ShowProps): ReactNode {
+  const { value, isShort, say } = props;
+  if (!isValueList(value)) return <ShownJson {...props} />;
+  if (value.length === 0) return say('value.items', { smart_count: 0 });
+  const items = value.map((one, index) => ({ key: index, text: textOf(one) }));
+  return isShort ? (
+    <bdi>{items.map(({ text: item }) => item).join(', ')}</bdi>
+  ) : (
+    <Box component="ul" sx={{ m: 0, p: 0, display: 'flex', flexWrap: 'wrap', gap: 0.5, listStyle: 'none' }}>
+      {items.map(({ key, text: item }) => (
+        <li key={key}>
+          <bdi style={PLAIN_CHIP}>{item}</bdi>
+        </li>
+      ))}
+    </Box>
+  );
+}
+
+export const list: Presentation = { Show: ShownList, Input: ListInput };
