@@ -153,15 +153,12 @@ export function showsLink(rights: Rights, type: RecordType, reference: Reference
 export const takes = (rights: Rights, type: RecordType, action: 'create' | 'update', name: string): boolean =>
   has(entryOf(rights, type.name, action), type, name);
 
+/** Whether the client, not its role, gives the value. */
+export const chooses = (rights: Rights, type: RecordType, action: 'create' | 'update', name: string): boolean =>
+  takes(rights, type, action, name) && !Object.hasOwn(entryOf(rights, type.name, action)?.set ?? {}, name);
+
 const takesSome = (rights: Rights, type: RecordType, name: string): boolean =>
   takes(rights, type, 'create', name) || takes(rights, type, 'update', name);
-
-/** The writes in which the client chooses the value of a field or relation. */
-export const choosingWrites = (rights: Rights, type: RecordType, name: string): readonly ('create' | 'update')[] =>
-  (['create', 'update'] as const).filter(
-    (action) =>
-      takes(rights, type, action, name) && !Object.hasOwn(entryOf(rights, type.name, action)?.set ?? {}, name),
-  );
 
 /** Whether the type requires a relation that the client cannot see, so that it cannot create records. `given`: the one that a parent gives. */
 export const requiresHidden = (rights: Rights, { name: type, relations }: RecordType, given?: Relation): boolean =>

@@ -11,19 +11,12 @@ import {
   type RecordType,
   type Relation,
 } from '../model/model.ts';
-import { canSet, choosingWrites, requiresHidden, type Rights, seenModel } from '../model/rights.ts';
+import { canSet, chooses, requiresHidden, type Rights, seenModel } from '../model/rights.ts';
 import { orderBy } from '../query/paging.ts';
 import type { Settings } from '../settings/settings.ts';
 import { servedByIndex } from '../storage/read/heaviness.ts';
 
-const LIMITS = [
-  'batchLimit',
-  'bodyItems',
-  'bodyLimit',
-  'maxFilters',
-  'maxIncludes',
-  'writeRows',
-] as const satisfies readonly (keyof Settings)[];
+const LIMITS = ['batchLimit', 'bodyItems', 'bodyLimit', 'maxFilters', 'maxIncludes', 'writeRows'] as const;
 
 type RequestLimits = Pick<Settings, (typeof LIMITS)[number]>;
 
@@ -61,9 +54,9 @@ const withoutTables = (described: JsonObject): JsonObject =>
 function typeEntry(type: RecordType, model: Model, rights: Rights, listed: readonly Chains[]): JsonObject {
   const described = withoutTables(describeType(type));
   const choosing = ({ name }: Field | Relation): JsonObject => {
-    const [first, ...others] = choosingWrites(rights, type, name);
+    const [first, other] = (['create', 'update'] as const).filter((action) => chooses(rights, type, action, name));
     if (first === undefined) return { readOnly: true };
-    return others.length === 0 ? { chosenOn: first } : {};
+    return other === undefined ? { chosenOn: first } : {};
   };
   return {
     ...described,
