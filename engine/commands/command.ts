@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { codeOf, isOfSystem } from '../files.ts';
-import { errorText } from '../log.ts';
+import { createLog, errorText } from '../log.ts';
 import { Problem, reasonOf, StartError } from '../problem.ts';
 import { warningsAbout, readSettings, type Settings } from '../settings/settings.ts';
 import { ignoreSignals, printError, STOP_SIGNALS, workerNumber } from '../process.ts';
@@ -146,8 +146,12 @@ export function readModel(directory: string): Model {
   return model;
 }
 
-export function printWarnings({ warnings }: { readonly warnings: readonly Diagnostic[] }): void {
-  if (warnings.length > 0) printError(formatDiagnostics(warnings));
+/** People read frames; collectors of the log expect lines of JSON. */
+export function printWarnings({ warnings }: { readonly warnings: readonly Diagnostic[] }, settings: Settings): void {
+  if (process.stderr.isTTY && warnings.length > 0) printError(formatDiagnostics(warnings));
+  if (process.stderr.isTTY) return;
+  const log = createLog(settings);
+  for (const { code, file, line, column, message } of warnings) log.warn({ code, file, line, column }, message);
 }
 
 export function refuseUnknownTypes(model: Model, rights: Granted): void {

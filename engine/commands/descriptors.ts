@@ -66,7 +66,7 @@ function formatChanges(changes: readonly Change[]): string {
       description,
     ]);
   const breaking = changes.filter((change) => change.breaking).length;
-  return `${formatTable(rows)}\n\n${breaking} of ${changes.length} break clients.`;
+  return `${formatTable(rows)}\n\nBreaking for clients: ${breaking} of ${changes.length}.`;
 }
 
 function formatTable(rows: readonly (readonly string[])[]): string {

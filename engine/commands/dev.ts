@@ -24,15 +24,14 @@ export const dev = command(USAGE, {}, [], async (_, __, settings) => {
     const started = performance.now();
     try {
       await serving.reload();
-      printWarnings(serving.engine());
-      const { types } = serving.engine().model;
-      print(`Now serving ${types.size} record types (${Math.round(performance.now() - started)} ms)`);
+      printWarnings(serving.engine(), settings);
+      print(`Now serving the changed descriptors (${Math.round(performance.now() - started)} ms)`);
     } catch (error) {
       printError(messageOf(error));
       printError('Still serving the previous descriptors.');
     }
   };
-  printWarnings(serving.engine());
+  printWarnings(serving.engine(), settings);
   const { url } = serving;
   print(announcement(`Serving records at ${url}/api/, watching ${settings.schemaDirectory}`, url, settings, true));
   const stop = followSettled(before, { look: async () => look(), every: POLL_MS, changed });

@@ -83,7 +83,7 @@ const withTypes = (args: readonly string[]): readonly string[] =>
   args.map((word, at) => (word === '--write' && (args[at + 1] ?? '-').startsWith('-') ? '--write=*' : word));
 
 async function serve(engine: Engine, settings: Settings, client: () => Client): Promise<void> {
-  printWarnings(engine);
+  printWarnings(engine, settings);
   const calls = inProcessCalls(engine.budget, client);
   const refused = (error: unknown): Problem => engine.host.problemOf(error, 'mcp');
   const ended = Promise.race([once(process.stdin, 'close'), stopSignal()]);

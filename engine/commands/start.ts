@@ -19,7 +19,7 @@ export const start = command(USAGE, { 'no-migrate': BOOLEAN }, [], async (values
 
 async function alone(settings: Settings): Promise<number> {
   const serving = await serve({ ...settings, waits: true });
-  printWarnings(serving.engine);
+  printWarnings(serving.engine, settings);
   // A signal may arrive as soon as the service is known to be up.
   const stopped = stopSignal();
   return untilStopped({ ...serving, model: await modelOf(serving) }, settings, stopped);
@@ -67,7 +67,7 @@ async function work(settings: Settings): Promise<number> {
     setImmediate(() => process.exit(1));
     throw error;
   });
-  if (workerNumber === 1) printWarnings(serving.engine);
+  if (workerNumber === 1) printWarnings(serving.engine, settings);
   sendReady({ url: serving.url, model: await modelOf(serving) });
   await stopping;
   const code = await stop(serving.close, createLog(settings));

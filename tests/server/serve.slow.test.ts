@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
-import { writeFile } from 'node:fs/promises';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -243,6 +243,20 @@ describe('the process', () => {
     expect(service.err()).toMatch(/faulty\.yaml:3:\d+/);
     expect(service.err()).toMatch(/faulty\.yaml:4:\d+/);
     expect(service.out()).toBe('');
+  });
+
+  test('warnings about descriptors are lines of the log', async () => {
+    const folder = await mkdtemp(join(directory, 'warned-'));
+    await writeFile(join(folder, 'gadget.yaml'), 'type: Gadget\n');
+    await writeFile(join(folder, 'lonely.yaml'), 'type: Lonely\noperations: []\n');
+    const service = serve({ SCHEMA_DIR: folder, DATABASE_URL: `sqlite:${join(folder, 'records.db')}` });
+    await urlOf(service);
+    service.child.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+    const lines = service.err().trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line) as object)).toContainEqual(
+      expect.objectContaining({ level: 'warn', code: 'unreachable-type', line: 1, column: 7 }),
+    );
   });
 
   test('a port in use is named, and so is the setting', async () => {
