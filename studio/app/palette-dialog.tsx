@@ -159,7 +159,13 @@ export default function PaletteDialog({ onClose, onKeys }: PaletteDialogProps) {
         renderOption={({ key: _key, ...props }, { key, name, detail }) => (
           <Box component="li" key={key} {...props} sx={{ display: 'flex', gap: 1.5, alignItems: 'baseline' }}>
             <bdi>{name}</bdi>
-            <Typography variant="body2" component="span" noWrap sx={{ color: 'text.secondary', minWidth: 0 }}>
+            {/* What it takes is what the name leaves. */}
+            <Typography
+              variant="body2"
+              component="span"
+              noWrap
+              sx={{ color: 'text.secondary', flex: '1 1 0', minWidth: '30%' }}
+            >
               <bdi>{detail}</bdi>
             </Typography>
           </Box>
