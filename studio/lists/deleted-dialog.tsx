@@ -1,6 +1,6 @@
 /** The records of a type that were deleted: who deleted them when, and bringing them back. */
 import { Button, Stack, Typography } from '@mui/material';
-import { useState } from 'react';
+import { Fragment, useState } from 'react';
 import { worded } from '../app/fault-text.ts';
 import { Grid } from '../app/grid.tsx';
 import { ProblemAlert } from '../app/problem-alert.tsx';
@@ -51,9 +51,12 @@ export default function DeletedDialog({ type, onClose }: DeletedDialogProps) {
               return {
                 key: id,
                 cells: [
-                  <bdi key="name">{name}</bdi>,
-                  timeText(textOf(at), pageLanguage(), true),
-                  <bdi key="by">{textOf(by) || say('history.unknown')}</bdi>,
+                  <Fragment key="what">
+                    <bdi>{name}</bdi>
+                    <Typography variant="body2" sx={{ color: 'text.secondary' }}>
+                      {timeText(textOf(at), pageLanguage(), true)} · <bdi>{textOf(by) || say('history.unknown')}</bdi>
+                    </Typography>
+                  </Fragment>,
                   restore !== undefined && (
                     <Button key="restore" size="small" onClick={() => bring(id, name)}>
                       {say('deleted.restore')}
