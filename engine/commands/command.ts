@@ -148,8 +148,10 @@ export function readModel(directory: string): Model {
 
 /** People read frames; collectors of the log expect lines of JSON. */
 export function printWarnings({ warnings }: { readonly warnings: readonly Diagnostic[] }, settings: Settings): void {
-  if (process.stderr.isTTY && warnings.length > 0) printError(formatDiagnostics(warnings));
-  if (process.stderr.isTTY) return;
+  if (process.stderr.isTTY) {
+    if (warnings.length > 0) printError(formatDiagnostics(warnings));
+    return;
+  }
   const log = createLog(settings);
   for (const { code, file, line, column, message } of warnings) log.warn({ code, file, line, column }, message);
 }

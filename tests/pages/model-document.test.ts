@@ -55,7 +55,7 @@ test.each([
 test('what a role may not choose is read-only, and what it may choose once says when', async () => {
   const shop = 'docs/examples/access/shop';
   const token = createToken();
-  const identity = { name: 'anna', role: 'branch-manager', claims: { branch: '1' } };
+  const identity = { name: 'anna', role: 'branch-manager', claims: ['branch=1'] };
   await using server = await startTestServer({
     schemaDirectory: `${shop}/schema`,
     settings: { accessDirectory: `${shop}/access`, tokens: tokenLine(identity, token) },

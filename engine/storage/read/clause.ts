@@ -86,12 +86,15 @@ export const setsOfRole = ({ tables, types }: Rights, named: readonly string[]):
   named
     .flatMap((table) => relationsIn(types.get(tables?.get(table)?.type.name ?? '')?.read?.where ?? []))
     .filter(({ toMany }) => toMany)
-    .flatMap(({ source, name }) => tables?.get(source.table.slice(0, -1))?.type.relations.get(name) ?? []);
+    .flatMap(({ source, name }) => tables?.get(storedTable(source.table))?.type.relations.get(name) ?? []);
 
 /** Quoted names; strings, which may contain either sign, are skipped. */
 const NAMES = /'(?:[^']|'')*'|`([^`]+)`|"([^"]+)"/g;
 const ROW = 'v$';
 const PARTS = partsOf('');
+/** The table that a name of `dataOf` stands for. */
+const storedTable = (name: string): string => name.slice(0, -1);
+
 const wholeName = (name: string): string => (name.endsWith(PARTS) ? name.slice(0, -PARTS.length) : name);
 
 class Clause {
@@ -182,7 +185,7 @@ class Clause {
     const alias = `l${index}$`;
     const { joins, condition } = this.#condition(target, conditions, alias);
     const linked = `${alias}.${quote(target.identifier.column)} = ${column}`;
-    this.#data.add(target.table.slice(0, -1));
+    this.#data.add(storedTable(target.table));
     const found = `select 1 from ${quote(target.table)} as ${alias}${joins} where ${linked} and ${condition}`;
     return `case when exists (${found}) then ${column} end as ${quote(name)}`;
   }
@@ -193,7 +196,7 @@ class Clause {
     const { sql: written, values } = sqlOf(conditions, source, this.#asking);
     // For a bare parameter, SQLite may prepare the statement again each time that values are bound.
     const sql = this.#dialect.plansSets ? written : written.replaceAll('?', '+?');
-    for (const name of tablesOfPath(relationsIn(conditions))) this.#data.add(name.slice(0, -1));
+    for (const name of tablesOfPath(relationsIn(conditions))) this.#data.add(storedTable(name));
     this.#values.push(...values);
     const joins = source.joins();
     if (joins === '') return { joins: '', condition: sql };
