@@ -99,7 +99,11 @@ beforeAll(async () => {
     searches += 1;
     return opened.scan(...asked);
   };
-  driver = { ...opened, scan: counting };
+  const snapshots: Driver['snapshot'] = (caller, heavy = true) => {
+    searches += Number(heavy);
+    return opened.snapshot(caller, heavy);
+  };
+  driver = { ...opened, scan: counting, snapshot: snapshots };
   reads = createReads(driver);
   log = createLogReads(driver, reads);
   queriesOf = (type, rights = ALL_RIGHTS) =>
@@ -206,6 +210,16 @@ test.each([
     expect([records.flatMap((text) => JSON.parse(text).books ?? []), searches]).toEqual([[], expected]);
   },
 );
+
+test.each([
+  ['Visit: { where: { name: hidden } }', 1],
+  ['Shelf: { where: { name: hidden } }', 0],
+  ['Shelf: true', 0],
+])('the whole list of rooms and visits by a role that reads %s asks %d search processes', async (read, expected) => {
+  const { records } = await reads.stream(queriesOf('Room', rightsOf(read)).list('include=visits'), 'none');
+  for await (const _ of records) continue;
+  expect(searches).toBe(expected);
+});
 
 test.each([
   ['Room', 'by=name', VISITED, 1],

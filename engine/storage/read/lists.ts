@@ -16,7 +16,15 @@ import {
 import { setsOfRole } from './clause.ts';
 import { cursorCondition } from './cursors.ts';
 import { findsFew, greatestIdentifier, relationsIn, servedByIndex, setsIn } from './heaviness.ts';
-import { createDeepLimit, limitedJson, ROOT_ALIAS, type ShownLimits, tablesOfPath, tablesOfView } from './views.ts';
+import {
+  createDeepLimit,
+  limitedJson,
+  pathsOf,
+  ROOT_ALIAS,
+  type ShownLimits,
+  tablesOfPath,
+  tablesOfView,
+} from './views.ts';
 
 /** Replaces long JSON, which never contains this character. */
 export const LONG_MARK = '\u0002';
@@ -52,6 +60,7 @@ export function compileList(query: ListQuery, dialect: Dialect, most: ShownLimit
   const setsAtOnce = asking.plansSets ? [] : setsOfRole(view.rights, named);
   const relations = [...followed, ...setsAtOnce];
   const tables = [...named, ...tablesOfPath(setsAtOnce)];
+  const shownSets = pathsOf(view).flatMap((path) => path.relations.filter(({ toMany }) => toMany));
   const sets = setsIn(query.filters);
   const statement = (text: string): RecordStatement => ({ query: text, reads: tables, readsMany, sets });
   const ofData = (sql: string): RecordStatement => ({ ...statement(sql), isOfData: true });
@@ -119,6 +128,9 @@ export function compileList(query: ListQuery, dialect: Dialect, most: ShownLimit
     count,
     estimate: statement(estimate),
     greatest: perKey((rows: number) => ofData(greatestIdentifier(type, relations, dialect, rows))),
+    shownSets: shownSets.length > 0 && {
+      greatest: perKey((rows: number) => ofData(greatestIdentifier(type, shownSets, dialect, rows))),
+    },
     /** Returns a row if a record is on the other side of the cursor. Bound: `values` of what is behind. */
     behind: statement(`${behind} limit 1`),
     limit: createDeepLimit(view, identifiers, dialect, most),

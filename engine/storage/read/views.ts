@@ -206,7 +206,7 @@ export function tooMany(view: View, path: string, what: string): Problem {
   return faultyRequest('too-many-related', [{ ...source, code: 'too-many-related', message }]);
 }
 
-const pathsOf = (
+export const pathsOf = (
   view: View,
   above: readonly Relation[] = [],
 ): readonly { readonly relations: readonly Relation[]; readonly type: RecordType }[] =>
