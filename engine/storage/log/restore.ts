@@ -85,22 +85,14 @@ interface Restored {
 
 const placeOf = ({ table }: RecordType, identifier: Identifier): string => `${table}/${identifier}`;
 
-const CURES = new Map([
-  ['taken', 'delete it first'],
-  ['unique', 'change or delete that record first'],
-  ['cycle', 'move a record that is above it first'],
-]);
-
 /** The place of what the client may not read; no name begins like this. */
 const UNSEEN = '/$';
 
-/** Says what to do in place of what bodies are told, after a semicolon, and nothing of what the client may not read. */
-export function restoreFault(fault: Fault): Fault {
-  const cure = CURES.get(fault.code);
-  if ('pointer' in fault && fault.pointer.startsWith(UNSEEN))
-    return { pointer: '', code: fault.code, message: 'Something that you may not read stands in the way' };
-  return cure === undefined ? fault : { ...fault, message: `${fault.message.split('; ', 1).join()}; ${cure}` };
-}
+/** Says nothing of what the client may not read. */
+export const restoreFault = (fault: Fault): Fault =>
+  'pointer' in fault && fault.pointer.startsWith(UNSEEN)
+    ? { pointer: '', code: fault.code, message: 'Something that you may not read stands in the way' }
+    : fault;
 
 export async function planRestore(
   session: WriteSession,

@@ -34,14 +34,16 @@ export async function refuseConflicts(session: WriteSession): Promise<void> {
   throwInOrder(session, 'unique-conflict', faults);
 }
 
-async function takenIdentifiers({ created, cascaded, writer, rights }: WriteSession): Promise<readonly Fault[]> {
+async function takenIdentifiers(session: WriteSession): Promise<readonly Fault[]> {
+  const { created, cascaded, writer, rights, restores } = session;
   const faults: Fault[] = [];
   for (const node of created) {
     const { type, identifier, pointer, table } = node;
     if (identifier === undefined || cascaded.get(type.table)?.has(identifier)) continue;
     if (!(await writer.get(table.load, [identifier]))) continue;
     const other = type.identifier.by === 'service' ? ', or leave it out' : '';
-    const message = `${type.name} ${identifier} already exists; choose another identifier${other}`;
+    const cure = restores ? 'delete it first' : `choose another identifier${other}`;
+    const message = `${type.name} ${identifier} already exists; ${cure}`;
     const at = `${pointer}/${escapeStep(type.identifier.name)}`;
     faults.push({ pointer: at, code: 'taken', message, ...recordNames(rights, type, [identifier]) });
     if (faults.length === MAX_ERRORS) break;
@@ -116,13 +118,17 @@ export const keyIn = ({ members }: UniqueMembers, body: JsonObject, { name }: Di
     return heldOperand(member, name, encode(member, name, value));
   });
 
-function faultsOf({ rights, records }: WriteSession, { node, members, holder }: Conflict): readonly Fault[] {
+/** Advice about another record that has a unique value of the one to restore. */
+export const TO_RESTORE = '; change or delete that record first';
+
+function faultsOf({ rights, records, restores }: WriteSession, { node, members, holder }: Conflict): readonly Fault[] {
   const { fields } = knownMembers(rights, node.type);
   const seen = members.filter((one) => ('link' in one ? canFollow(rights, one) : fields.has(one.name)));
   const names = seen.map(({ name }) => `"${name}"`).join(' and ');
+  const cure = restores ? TO_RESTORE : '';
   if (seen.length < members.length) {
     // Its name would say which records share a link that the token may not read.
-    const message = `Another record has this value of ${names === '' ? 'what' : `${names} already, together with what`} you may not read`;
+    const message = `Another record has this value of ${names === '' ? 'what' : `${names} already, together with what`} you may not read${cure}`;
     const pointers = seen.length > 0 ? pointersTo(node, seen) : [node.pointer];
     return pointers.map((pointer) => ({ pointer, code: 'unique', message }));
   }
@@ -135,7 +141,7 @@ function faultsOf({ rights, records }: WriteSession, { node, members, holder }: 
     return {
       pointer,
       code: 'unique',
-      message: `${who} has this value of ${names} already`,
+      message: `${who} has this value of ${names} already${cure}`,
       ...recordNames(rights, node.type, inBody || !isNamed ? [] : [identifier]),
     };
   });

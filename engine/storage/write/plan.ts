@@ -22,7 +22,7 @@ import { faultyRequest, type Problem } from '../../problem.ts';
 import { type Column, columnOf, encode, heldOperand, stampValues, withFolded } from '../columns.ts';
 import type { Row } from '../driver.ts';
 import { type Cascade, type Deletion, type Refusal, tooManyRows, type Unlinked, walkCascade } from './cascade.ts';
-import { findHolder, recordNames, refuseConflicts } from './conflicts.ts';
+import { findHolder, recordNames, refuseConflicts, TO_RESTORE } from './conflicts.ts';
 import { type Allowed, confirmValues, type Expected, forbiddenFirst } from './allowed.ts';
 import { checkLinks, stampChanged } from './resolve.ts';
 import {
@@ -332,7 +332,8 @@ async function refuseCircles(session: WriteSession, released: readonly Released[
         const seen = new Set([idOf(node)]);
         let record = parents?.get(idOf(node)) ?? null;
         for (; record !== null && !seen.has(record); record = parents?.get(record) ?? null) seen.add(record);
-        const message = `${nameOf(node)} would be below itself; link a record that is not below it`;
+        const cure = session.restores ? 'move a record that is above it first' : 'link a record that is not below it';
+        const message = `${nameOf(node)} would be below itself; ${cure}`;
         if (record === idOf(node)) refuse(session, 'invalid-reference', pointerOf(node), 'cycle', message);
       }
     }
@@ -524,7 +525,7 @@ function exchangeConflict(session: WriteSession, node: Node, holder: Node, colum
   const { rights } = session;
   const links = node.type.references.filter(({ column }) => columns.includes(column));
   const isNamed = [node.type, ...links.map(({ target }) => target)].every((type) => namesRecords(rights, type));
-  const message = `${isNamed ? nameOf(holder) : 'Another record'} has this value, and cannot give it up in the same request; give it another value first`;
+  const message = `${isNamed ? nameOf(holder) : 'Another record'} has this value, and cannot give it up in the same request${session.restores ? TO_RESTORE : '; give it another value first'}`;
   const identifiers = isNamed ? [node, holder].flatMap(({ identifier }) => identifier ?? []) : [];
   const records = recordNames(rights, node.type, identifiers);
   return faultyRequest('unique-conflict', [{ pointer, code: 'unique', message, ...records }]);

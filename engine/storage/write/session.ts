@@ -183,6 +183,8 @@ export interface SessionRequest {
   /** The values by which an upsert has found the records. */
   readonly unique?: UniqueMembers | undefined;
   readonly dryRun?: boolean | undefined;
+  /** Deleted records come back: messages advise otherwise, as there is no body to change. */
+  readonly restores?: boolean;
 }
 
 export type WriteSession = ReturnType<typeof createSession>;
@@ -214,6 +216,7 @@ export const createSession = (
   rights: request.rights ?? ALL_RIGHTS,
   unique: request.unique,
   isDry: request.dryRun ?? false,
+  restores: request.restores ?? false,
   /** What the role may not send. */
   forbidden: [] as Forbidden[],
   /** Whether the role sees the records, if it was asked. */

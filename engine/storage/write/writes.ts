@@ -283,7 +283,7 @@ async function restoreRecord(
   request: Stamped<stored.RecordRestoration>,
 ): Promise<stored.WrittenRecords> {
   const { type, identifier, rights = ALL_RIGHTS } = request;
-  const session = createSession(transaction, request);
+  const session = createSession(transaction, { ...request, restores: true });
   // Another session: the one that plans must not know of a record that is not there.
   const { stored } = await touch(createSession(transaction, request), type, identifier, '');
   const message = `${type.name} ${identifier} is there already`;
