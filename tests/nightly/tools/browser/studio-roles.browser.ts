@@ -6,8 +6,8 @@ const SHOP = 'docs/examples/access/shop';
 const all = createToken();
 const branch = createToken();
 const tokens = [
-  tokenLine({ name: 'all', role: 'head-office', claims: {} }, all),
-  tokenLine({ name: 'anna', role: 'branch-manager', claims: { branch: '1' } }, branch),
+  tokenLine({ name: 'all', role: 'head-office', claims: [] }, all),
+  tokenLine({ name: 'anna', role: 'branch-manager', claims: ['branch=1'] }, branch),
 ].join(';');
 const { server, visit } = runStudio({
   schemaDirectory: `${SHOP}/schema`,
