@@ -16,7 +16,7 @@ interface RoleGrant {
   readonly claims: Claims;
 }
 
-/** What a line says; claims as `NAME=VALUE`. */
+/** The rights in the text of a token line; claims as `NAME=VALUE`. */
 export type WrittenRights = Granted | { readonly role: string; readonly claims: readonly string[] };
 
 export type Grant = Holder & (Granted | RoleGrant);

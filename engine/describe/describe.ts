@@ -138,7 +138,7 @@ export function mermaidOf(model: Model): string {
   return ['erDiagram', ...types.map(({ name }) => `  ${quoted(name)}`), ...new Set(links)].join('\n');
 }
 
-/** Where a link has two sides, the one that holds it draws it. */
+/** Of a link that two relations share, the one with the column gives the line. */
 function linkLines({ source, target, link }: Relation): readonly string[] {
   if (link.at === 'join') return [line(link.table.left.type, '}o--o{', link.table.right.type, '')];
   const { relation, required, unique } = link.reference;

@@ -312,7 +312,7 @@ export interface BodyRecord {
   readonly identifier: Identifier | undefined;
   /** JSON Pointer. */
   readonly pointer: string;
-  /** What messages call it, if the body is a file: `line 3`. */
+  /** The name of the record in messages, if the body is a file: `line 3`. */
   readonly place?: string | undefined;
 }
 

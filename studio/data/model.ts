@@ -13,7 +13,7 @@ interface Titled {
   readonly description?: string;
 }
 
-/** What a client chooses the value of. */
+/** Whether clients choose the value of a field or relation. */
 interface Chosen {
   readonly readOnly?: boolean;
   /** The only write in which it does, where a role tells them apart. */

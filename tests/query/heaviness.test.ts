@@ -174,7 +174,7 @@ test.each([
   ['Room', '_cnd[limit]=0,2', SHELVED, 1],
   ['Lamp', '_cnd[limit]=0,2', SWITCHED, 0],
   ['Shelf', '_cnd[limit]=0,2', VISITED, 0],
-  // What is shown, and what a filter reads, has conditions of its own.
+  // Related types that a list shows or filters by have conditions of their own.
   ['Shelf', '_cnd[limit]=0,2&include=rooms', VISITED, 1],
   ['Shelf', '_cnd[limit]=0,2&_cnd[rooms][$some][0][name]=t', VISITED, 1],
   ['Shelf', '_cnd[limit]=0,2&include=lamp', SWITCHED, 0],

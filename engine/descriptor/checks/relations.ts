@@ -132,7 +132,7 @@ function* checkDeletion(side: RelationEnd, schema: Schema): Findings {
       rulePath,
       `${quoted(name)} is required and cannot become null; use restrict or cascade`,
     );
-  // What another type owns is removed through its owner.
+  // Records that another type owns are removed through their owner.
   const isPart = schema.sides.some((one) => one.target === type && one.relation.owned === true);
   const blocks = type.operations?.size === 0 && !isPart && deletionOf(relation, other?.relation) === 'restrict';
   if (!blocks || !target || !isClear(target) || !target.operations?.has('delete')) return;

@@ -1,7 +1,7 @@
 /** Compiles statements for lists, which depend on the query's shape, not its values. */
 import type { JsonObject, JsonValue } from '../../json/json.ts';
-import { perKey } from '../../memo.ts';
-import type { ListQuery } from '../../query/list-query.ts';
+import { memoized, perKey } from '../../memo.ts';
+import type { ListQuery, View } from '../../query/list-query.ts';
 import type { Dialect, RecordStatement } from '../dialect.ts';
 import type { Row } from '../driver.ts';
 import {
@@ -30,13 +30,15 @@ import {
 export const LONG_MARK = '\u0002';
 export const MAX_BRIEF_BYTES = 64 * 1024;
 
+/** Roles with the same names have views of the same key, but may read other sets. */
+const numberOfSets = memoized((view: View): number => setsOfRole(view.rights, tablesOfView(view)).length);
+
 export function shapeOf({ view, filters, order, cursor, offset }: ListQuery): string {
   const orderShape = order.map(({ path, descending }) => `${path.name}${descending ? '-' : '+'}`);
   const cursorShape = cursor
     ? `${cursor.direction}${cursor.record ? ' near' : ''} ${cursor.values.map((value) => (value === null ? 'n' : 'v')).join('')}`
     : '';
-  const sets = setsOfRole(view.rights, tablesOfView(view)).length;
-  return `${view.key}|${sets}|${offset === 0}|${shapeOfConditions(filters)}|${orderShape.join(',')}|${cursorShape}`;
+  return `${view.key}|${numberOfSets(view)}|${offset === 0}|${shapeOfConditions(filters)}|${orderShape.join(',')}|${cursorShape}`;
 }
 
 const selectSql = (columns: string, from: string, where: SqlCondition): string =>
