@@ -7,8 +7,7 @@ import type { IdentifierField } from '../model/identifier.ts';
 import type { JoinTable, RecordType } from '../model/model.ts';
 import { PACKAGE_FOLDER } from '../process.ts';
 import type { View } from '../query/list-query.ts';
-import type { Column } from './columns.ts';
-import type { BulkColumn } from './columns.ts';
+import type { BulkColumn, Column } from './columns.ts';
 import type { Altered, TableAlteration } from './migrate/task.ts';
 
 /** SQL with positional parameters. Drivers prepare it once per connection. */

@@ -13,12 +13,11 @@ import {
   uniqueIndexes,
 } from '../../model/model.ts';
 import { innermost, Problem, reasonOf } from '../../problem.ts';
-import { encode, encodedDefault, heldOperand } from '../columns.ts';
+import { type Clock, encode, encodedDefault, heldOperand } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import { type Driver, type Reader, SeedRefused, type Writer } from '../driver.ts';
 import { createReads } from '../read/reads.ts';
 import { METADATA } from '../tables.ts';
-import type { Clock } from '../columns.ts';
 import { MissingObject } from '../unavailable.ts';
 import { createWrites } from '../write/writes.ts';
 import { rowsWhere, type TypeChange, valueAfter } from './diff.ts';

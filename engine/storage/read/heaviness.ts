@@ -1,5 +1,6 @@
 /** A list is heavy, so it may take long, unless an index serves its order and filters, or its tables are small. */
-import type { Dialect } from '../dialect.ts';
+import { perKey } from '../../memo.ts';
+import type { Dialect, RecordStatement } from '../dialect.ts';
 import type { Field, RecordType, Relation } from '../../model/model.ts';
 import type { Filter, ListQuery, Path, View } from '../../query/list-query.ts';
 
@@ -79,21 +80,23 @@ export function ownFilter(filter: Filter, type: RecordType): Filter {
 /** Reading this many rows takes a few milliseconds. */
 export const MAX_SMALL_ROWS = 5000;
 
-/** SQL for the greatest identifier of these tables, none of which has more rows. What has no numbers is counted, up to `most`. */
-export function greatestIdentifier(
+/** Reads the greatest identifier of these tables, none of which has more rows. What has no numbers is counted, up to `most`. */
+export const greatestIdentifier = (
   type: RecordType,
   relations: readonly Relation[],
   { quote }: Pick<Dialect, 'quote'>,
-  most: number,
-): string {
-  const counted = (table: string): string =>
-    `select count(*) as id$ from (select 1 from ${quote(table)} limit ${most + 1})`;
-  const ends = [type, ...relations.map(({ target }) => target)].map(({ table, identifier: { kind, column } }) =>
-    kind.isCounted ? `select max(${quote(column)}) as id$ from ${quote(table)}` : counted(table),
-  );
-  const pairs = relations.flatMap(({ link }) => (link.at === 'join' ? counted(link.table.name) : []));
-  return `select max(id$) from (${[...new Set([...ends, ...pairs])].join(' union all ')}) as ends$`;
-}
+  statement: (sql: string) => RecordStatement,
+) =>
+  perKey((most: number): RecordStatement => {
+    const counted = (table: string): string =>
+      `select count(*) as id$ from (select 1 from ${quote(table)} limit ${most + 1})`;
+    const ends = [type, ...relations.map(({ target }) => target)].map(({ table, identifier: { kind, column } }) =>
+      kind.isCounted ? `select max(${quote(column)}) as id$ from ${quote(table)}` : counted(table),
+    );
+    const pairs = relations.flatMap(({ link }) => (link.at === 'join' ? counted(link.table.name) : []));
+    const all = [...new Set([...ends, ...pairs])].join(' union all ');
+    return { ...statement(`select max(id$) from (${all}) as ends$`), isOfData: true };
+  });
 
 /** How many sets filters read. Other relations of a filter lead to one record. */
 export const setsIn = (filters: readonly Filter[]): number =>

@@ -1,12 +1,15 @@
 /** Compiles statements for lists, which depend on the query's shape, not its values. */
+import type { SqlValue } from '../../field-types/field-type.ts';
 import type { JsonObject, JsonValue } from '../../json/json.ts';
-import { memoized, perKey } from '../../memo.ts';
+import { memoized } from '../../memo.ts';
 import type { ListQuery, View } from '../../query/list-query.ts';
 import type { Dialect, RecordStatement } from '../dialect.ts';
 import type { Row } from '../driver.ts';
 import {
   all,
+  any,
   createJoinedTables,
+  type PathSql,
   perRecord,
   shapeOfConditions,
   type SqlCondition,
@@ -14,7 +17,6 @@ import {
   valuesOf,
 } from './conditions.ts';
 import { setsOfRole } from './clause.ts';
-import { cursorCondition } from './cursors.ts';
 import { findsFew, greatestIdentifier, relationsIn, servedByIndex, setsIn } from './heaviness.ts';
 import {
   createDeepLimit,
@@ -65,7 +67,6 @@ export function compileList(query: ListQuery, dialect: Dialect, most: ShownLimit
   const shownSets = pathsOf(view).flatMap((path) => path.relations.filter(({ toMany }) => toMany));
   const sets = setsIn(query.filters);
   const statement = (text: string): RecordStatement => ({ query: text, reads: tables, readsMany, sets });
-  const ofData = (sql: string): RecordStatement => ({ ...statement(sql), isOfData: true });
   const count = statement(selectMatching('count(*)'));
 
   const source = createJoinedTables(type, dialect);
@@ -129,10 +130,8 @@ export function compileList(query: ListQuery, dialect: Dialect, most: ShownLimit
     readsSetsAtOnce: setsAtOnce.length > 0,
     count,
     estimate: statement(estimate),
-    greatest: perKey((rows: number) => ofData(greatestIdentifier(type, relations, dialect, rows))),
-    shownSets: shownSets.length > 0 && {
-      greatest: perKey((rows: number) => ofData(greatestIdentifier(type, shownSets, dialect, rows))),
-    },
+    greatest: greatestIdentifier(type, relations, dialect, statement),
+    shownSets: shownSets.length > 0 && { greatest: greatestIdentifier(type, shownSets, dialect, statement) },
     /** Returns a row if a record is on the other side of the cursor. Bound: `values` of what is behind. */
     behind: statement(`${behind} limit 1`),
     limit: createDeepLimit(view, identifiers, dialect, most),
@@ -158,4 +157,49 @@ function orderReader({ view, order }: ListQuery): ((record: string) => readonly 
     const values = JSON.parse(record) as JsonObject;
     return order.map(({ path: { field } }) => values[(field ?? type.identifier).name] ?? null);
   };
+}
+
+// A cursor is a condition: the record comes after (or before) it in an order with nulls and directions.
+
+interface Key {
+  readonly path: PathSql;
+  /** The direction of reading: reversed for `before`. */
+  readonly descending: boolean;
+  /** The bound value of the cursor; null if the record had none. */
+  readonly operand: SqlValue;
+}
+
+/** Beyond in the first key, or equal and beyond in the second, etc. `behind`: the cursor's record and its other side. A cursor with few values includes what has these. */
+function cursorCondition({ order, cursor }: ListQuery, paths: readonly PathSql[], behind = false): SqlCondition {
+  if (!cursor) return { sql: '', values: [] };
+  const backwards = (cursor.direction === 'before') !== behind;
+  const keys = paths.slice(0, cursor.values.length).map((path, index): Key => {
+    const value = cursor.values[index] ?? null;
+    const descending = (order[index]?.descending ?? false) !== backwards;
+    return { path, descending, operand: value === null ? null : path.operand(value) };
+  });
+  const alternatives = keys.flatMap((key, index) => {
+    const step = strictlyBeyond(key);
+    return step ? [all([...keys.slice(0, index).map(equal), step])] : [];
+  });
+  if (behind || cursor.record) alternatives.push(all(keys.map(equal)));
+  const [first] = keys;
+  // The ORs would cause a scan; this bound lets an index of the first key start at the cursor.
+  const bound = first && keys.length > 1 ? notBefore(first) : undefined;
+  return bound ? all([bound, any(alternatives)]) : any(alternatives);
+}
+
+const equal = ({ path: { comparable }, operand }: Key): SqlCondition =>
+  operand === null ? { sql: `${comparable} is null`, values: [] } : { sql: `${comparable} = ?`, values: [operand] };
+
+/** Nulls come first in ascending order, last in descending order; undefined if no value can lie beyond. */
+function strictlyBeyond({ path: { comparable, nullable }, descending, operand }: Key): SqlCondition | undefined {
+  if (operand === null) return descending ? undefined : { sql: `${comparable} is not null`, values: [] };
+  if (!descending) return { sql: `${comparable} > ?`, values: [operand] };
+  return { sql: nullable ? `(${comparable} < ? or ${comparable} is null)` : `${comparable} < ?`, values: [operand] };
+}
+
+function notBefore({ path: { comparable, nullable }, descending, operand }: Key): SqlCondition | undefined {
+  if (operand === null || (descending && nullable)) return undefined;
+  return { sql: `${comparable} ${descending ? '<=' : '>='} ?`, values: [operand] };
 }

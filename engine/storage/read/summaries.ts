@@ -2,7 +2,6 @@
 import type { ColumnType } from '../../field-types/field-type.ts';
 import { decimal } from '../../field-types/decimal.ts';
 import { integer } from '../../field-types/integer.ts';
-import { perKey } from '../../memo.ts';
 import type { GroupKey, Measure, Path, SummaryQuery } from '../../query/list-query.ts';
 import { valueAt } from '../../model/filters.ts';
 import { type Dialect, jsonObject, jsonOptional, type RecordStatement } from '../dialect.ts';
@@ -107,10 +106,9 @@ export function compileSummary(query: SummaryQuery, dialect: Dialect) {
   ];
   const sets = setsIn(filters);
   const statement = (text: string): RecordStatement => ({ query: text, reads: tables, readsMany: true, sets });
-  const ofData = (sql: string): RecordStatement => ({ ...statement(sql), isOfData: true });
   return {
     page: statement(`${select} (select * from (${found}) as groups$${orderBy} ${dialect.limit}) as page$${orderBy}`),
     count: statement(`select count(*) from (${count}) as groups$`),
-    greatest: perKey((rows: number) => ofData(greatestIdentifier(type, relations, dialect, rows))),
+    greatest: greatestIdentifier(type, relations, dialect, statement),
   };
 }
