@@ -13,7 +13,7 @@ import { type BoundStatement, ConstraintError, type Reader } from '../driver.ts'
 import { RefusedByOthers } from '../unavailable.ts';
 import { confirm } from './allowed.ts';
 import { type Rows, TOO_DEEP } from './cascade.ts';
-import { boundTo, greatestOf, isNew, noteIdentifier, numberOf, type RowChange, type WritePlan } from './plan.ts';
+import { greatestOf, isNew, noteIdentifier, numberOf, type RowChange, type WritePlan } from './plan.ts';
 import type { SessionRequest, WriteContext, WriteSession } from './session.ts';
 import { MAX_LISTED, rowsJson } from './tables.ts';
 
@@ -135,7 +135,7 @@ function updateOf({ tables }: WriteSession, change: RowChange, identifiers: read
   const { type, rows, set, before, at } = change;
   const table = tables.of(type);
   const columns = [...set.keys()];
-  const values = [...set.values()].map((value) => boundTo(value, identifiers));
+  const values = [...set.values()].map((value) => numberOf(value, identifiers));
   const [row = 0] = rows;
   if (before) {
     const bound = [...values, numberOf(row, identifiers)];
@@ -154,7 +154,7 @@ async function insertRows(session: WriteSession, changes: readonly RowChange[], 
     first.identifier === undefined ? 'generated' : 'explicit'
   ];
   const valuesOf = ({ set, identifier }: RowChange): readonly SqlValue[] =>
-    columns.map((name) => (set.has(name) ? boundTo(set.get(name) ?? null, identifiers) : (identifier ?? null)));
+    columns.map((name) => (set.has(name) ? numberOf(set.get(name) ?? null, identifiers) : (identifier ?? null)));
   // A statement for several rows would not say which one a rule refuses.
   if (!many || changes.length === 1 || isSearched) {
     const sent = changes.map((change) => ({ statement, values: valuesOf(change), change, rows: 1, at: change.at }));

@@ -4,18 +4,17 @@
  */
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { membersOf } from '../../json/raw.ts';
-import { compareIdentifiers, type Identifier, identifierSql } from '../../model/identifier.ts';
+import { compareIdentifiers, type Identifier } from '../../model/identifier.ts';
 import { type JoinTable, type RecordType, type Relation, relationAt } from '../../model/model.ts';
 import { canFollow, type Rights, shows } from '../../model/rights.ts';
 import { Problem } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
-import type { Dialect, TypedColumn } from '../dialect.ts';
+import type { Dialect } from '../dialect.ts';
 import type { Reader, Statement } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type { EffectKind, WriteEffect } from '../store.ts';
 import { columnSql, columnTypeOf } from '../tables.ts';
 import {
-  boundTo,
   frozen,
   greatestOf,
   isNew,
@@ -26,7 +25,7 @@ import {
   type WritePlan,
 } from './plan.ts';
 import { added, isIn, type RecordSet, seenAmong, type WriteSession } from './session.ts';
-import { rowsJson } from './tables.ts';
+import { rowsJson, typed } from './tables.ts';
 
 const MAX_IDENTIFIERS = 1000;
 
@@ -69,7 +68,7 @@ export function effectsOf(
     for (const [name, value] of set) {
       const { field, reference, folds } = columnOf.get(name) ?? {};
       const old = before[position.get(name) ?? -1] ?? null;
-      const now = boundTo(value, created);
+      const now = numberOf(value, created);
       const named = field?.name ?? reference?.relation?.name;
       if (now === old || folds || (named !== undefined && !shows(rights, type, named))) continue;
       if (reference)
@@ -261,7 +260,7 @@ function replacements({ session, plan, created, dialect }: Parts, shown: RecordS
       ...names
         .slice(1)
         .map((name) =>
-          boundTo(set.get(name) ?? (set.has(name) ? null : (before[position.get(name) ?? -1] ?? null)), created),
+          numberOf(set.get(name) ?? (set.has(name) ? null : (before[position.get(name) ?? -1] ?? null)), created),
         ),
     ]);
     values.push(listed(kept), rowsJson(planned));
@@ -281,11 +280,6 @@ function replacements({ session, plan, created, dialect }: Parts, shown: RecordS
   });
   return [...tables, ...joins];
 }
-
-const typed = ({ column, type }: JoinTable['left'], { name, quote }: Dialect): TypedColumn => [
-  quote(column),
-  identifierSql(type.identifier, name),
-];
 
 const rowsOf = (types: readonly string[], { rowsOfJson }: Dialect): string =>
   rowsOfJson?.(types.map((type, index) => ({ name: `c${index}`, type }))) ??

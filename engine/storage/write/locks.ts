@@ -6,7 +6,7 @@ import { Problem } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { COPIES_OF_TEXT, type Row } from '../driver.ts';
 import type { ViewRow } from '../read/views.ts';
-import { remember, seenAmong, type Transaction, type WriteSession } from './session.ts';
+import { nameOf, remember, seenAmong, type Transaction, type WriteSession } from './session.ts';
 import type { Strength } from './tables.ts';
 
 /** From this count on, one statement for all is cheaper than one for each. */
@@ -22,8 +22,6 @@ interface NamedRecord {
 
 /** By type and identifier. */
 type NamedRecords = Map<string, NamedRecord>;
-
-const keyOf = ({ type, identifier }: ViewRow): string => `${type.name} ${identifier}`;
 
 /** Finds the related records that the ETag covers; undefined if they exceed the limit of a response. */
 type FindShown = () => Promise<readonly ViewRow[] | undefined>;
@@ -69,7 +67,7 @@ export async function lockNamed(
   // `update` also blocks new rows that refer to them, since their sets may be shown.
   for (const one of (await findShown()) ?? []) note(named, { ...one, pointer: undefined, strength: 'update' });
   const [locked, shown] = await Promise.all([lockAll(session, named), findShown()]);
-  return shown !== undefined && shown.every((one) => locked.has(keyOf(one)));
+  return shown !== undefined && shown.every((one) => locked.has(nameOf(one)));
 }
 
 function nameWithin(named: NamedRecords, type: RecordType, body: JsonObject, pointer: string): void {
@@ -82,8 +80,8 @@ function nameWithin(named: NamedRecords, type: RecordType, body: JsonObject, poi
 }
 
 function note(named: NamedRecords, record: NamedRecord): void {
-  const { pointer = record.pointer, strength } = named.get(keyOf(record)) ?? {};
-  named.set(keyOf(record), { ...record, pointer, strength: strength === 'update' ? strength : record.strength });
+  const { pointer = record.pointer, strength } = named.get(nameOf(record)) ?? {};
+  named.set(nameOf(record), { ...record, pointer, strength: strength === 'update' ? strength : record.strength });
 }
 
 /** Lets foreign keys check the linked records; false if the body names records to change. */
@@ -136,7 +134,7 @@ async function lockRun(session: WriteSession, run: readonly NamedRecord[], locke
     run.length < BULK_FROM ? undefined : charge,
   );
   const stored = new Map(rows.map((row) => [row[0] as Identifier, row]));
-  if (strength === 'update') for (const identifier of stored.keys()) locked.add(keyOf({ type, identifier }));
+  if (strength === 'update') for (const identifier of stored.keys()) locked.add(nameOf({ type, identifier }));
   if (!isNamed(first)) return;
   const seen = new Set(await seenAmong(session, type, [...stored.keys()]));
   for (const { identifier, pointer = '' } of run)

@@ -91,8 +91,9 @@ export interface WritePlan {
 
 export const isNew = (value: SqlValue | NewRow): value is NewRow => typeof value === 'object' && value !== null;
 
-export const numberOf = (row: RowId, identifiers: readonly Identifier[]): Identifier =>
-  isNew(row) ? (identifiers[row.created] ?? 0) : row;
+/** The value, or the identifier of the new record that it refers to. */
+export const numberOf = <V extends SqlValue>(value: V | NewRow, identifiers: readonly Identifier[]): V | Identifier =>
+  isNew(value) ? (identifiers[value.created] ?? 0) : value;
 
 /** Notes the identifier of the record that an insert makes. */
 export function noteIdentifier(identifiers: Identifier[], { rows: [row = 0] }: RowChange, identifier: Identifier) {
@@ -102,9 +103,6 @@ export function noteIdentifier(identifiers: Identifier[], { rows: [row = 0] }: R
 /** The greatest of the identifiers that a database counts, at least this one. */
 export const greatestOf = (changes: readonly RowChange[], least = 0): number =>
   changes.reduce((most, { identifier }) => (typeof identifier === 'number' ? Math.max(most, identifier) : most), least);
-
-export const boundTo = (value: SqlValue | NewRow, identifiers: readonly Identifier[]): SqlValue =>
-  isNew(value) ? numberOf(value, identifiers) : value;
 
 const NONE: Changes = new Map();
 const UNREAD = { identifier: undefined, before: undefined, isHidden: false } as const;

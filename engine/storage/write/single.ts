@@ -13,7 +13,7 @@ import type { RecordDeletion, WriteItem, WriteRequest, Written, WrittenRecords }
 import { ALL_ALLOWED } from './allowed.ts';
 import { attributionOf, isRecorded, isViolation } from './apply.ts';
 import { trustLinks } from './locks.ts';
-import { boundTo, isNew, planWrite, type RowChange, type WritePlan } from './plan.ts';
+import { isNew, numberOf, planWrite, type RowChange, type WritePlan } from './plan.ts';
 import { encodedAs, resolveBody } from './resolve.ts';
 import { createSession, NO_WRITER, type Stamped, type WriteContext, type WriteSession } from './session.ts';
 import { rowOf, type WriteTable } from './tables.ts';
@@ -65,7 +65,7 @@ async function createSingle(
       await send(context, single.create(view.key, view), valuesIn(row, placeholders), caller, undefined, attribution),
     );
   if (charsIn(plan) > UNCHARGED_CHARS) return undefined;
-  const values = [boundTo(plan.roots[0] ?? 0, placeholders), JSON.stringify(clashes(session, plan))];
+  const values = [numberOf(plan.roots[0] ?? 0, placeholders), JSON.stringify(clashes(session, plan))];
   return answered(
     await send(context, single.answerNew(view.key, view), values, caller, undefined, [
       ...attribution,
@@ -125,7 +125,7 @@ const placeholdersIn = ({ rows }: WritePlan): readonly Identifier[] =>
 
 /** The identifier and columns of a new record, in the order of its table. */
 const valuesIn = ({ rows: [row = 0], set }: RowChange, placeholders: readonly Identifier[]): readonly SqlValue[] =>
-  [row, ...set.values()].map((value) => boundTo(value, placeholders));
+  [row, ...set.values()].map((value) => numberOf(value, placeholders));
 
 /** The statements of a plan that only inserts. */
 function insertsOf({ tables }: WriteSession, plan: WritePlan, placeholders: readonly Identifier[]) {
@@ -135,7 +135,7 @@ function insertsOf({ tables }: WriteSession, plan: WritePlan, placeholders: read
   });
   const pairs = plan.pairs.flatMap(({ table, left, right }) => {
     const { insertNew } = tables.rows(table);
-    return insertNew ? { statement: insertNew, values: [left, right].map((side) => boundTo(side, placeholders)) } : [];
+    return insertNew ? { statement: insertNew, values: [left, right].map((side) => numberOf(side, placeholders)) } : [];
   });
   return [...rows, ...pairs];
 }

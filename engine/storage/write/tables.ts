@@ -3,7 +3,7 @@ import { createShapeCache, memoized, perKey } from '../../memo.ts';
 import { type Identifier, identifierSql } from '../../model/identifier.ts';
 import { type Index, type JoinTable, type Model, type RecordType } from '../../model/model.ts';
 import { type Column, columnsOf, neededOf, readSql, writtenSql, filledColumns } from '../columns.ts';
-import type { Dialect } from '../dialect.ts';
+import type { Dialect, TypedColumn } from '../dialect.ts';
 import type { Statement, Values } from '../driver.ts';
 import { columnSql, columnTypeOf, indexed } from '../tables.ts';
 
@@ -174,10 +174,15 @@ function insertMany(type: RecordType, columns: readonly Column[], into: readonly
 export const rowsJson = (rows: readonly Values[]): string =>
   JSON.stringify(rows.map((values) => Object.fromEntries(values.map((value, index) => [`c${index}`, value]))));
 
-function createJoinRows(join: JoinTable, { name: dialect, quote, oneOf, oneOfPairs, single }: Dialect) {
+/** A column of identifiers, such as the side of a join table. */
+export const typed = ({ column, type }: JoinTable['left'], { name, quote }: Dialect): TypedColumn => [
+  quote(column),
+  identifierSql(type.identifier, name),
+];
+
+function createJoinRows(join: JoinTable, dialect: Dialect) {
+  const { quote, oneOf, oneOfPairs, single } = dialect;
   const { name, left, right } = join;
-  const typed = ({ column, type }: JoinTable['left']) =>
-    [quote(column), identifierSql(type.identifier, dialect)] as const;
   const [table, both] = [quote(name), `${quote(left.column)}, ${quote(right.column)}`];
   const own = [name];
   return {
@@ -186,9 +191,12 @@ function createJoinRows(join: JoinTable, { name: dialect, quote, oneOf, oneOfPai
     /** `insert` for new records. Bound: left, right, each an identifier or the number of a new record. */
     insertNew: single?.insertPair(join),
     /** Bound: JSON array of pairs of left and right. */
-    remove: { sql: `delete from ${table} where ${oneOfPairs(typed(left), typed(right))}`, writes: own },
+    remove: {
+      sql: `delete from ${table} where ${oneOfPairs(typed(left, dialect), typed(right, dialect))}`,
+      writes: own,
+    },
     pairs: perKey((column: string): Statement => ({
-      sql: `select ${both} from ${table} where ${oneOf(...typed(column === left.column ? left : right))} limit ? + 0`,
+      sql: `select ${both} from ${table} where ${oneOf(...typed(column === left.column ? left : right, dialect))} limit ? + 0`,
       reads: own,
     })),
   };
