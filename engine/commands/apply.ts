@@ -10,7 +10,6 @@ import { applyPlan, createEngineTables, ownView, planFor } from '../storage/migr
 import {
   type Assessed,
   assessIn,
-  assessNew,
   blockers,
   formatDrift,
   formatOthers,
@@ -48,8 +47,8 @@ async function look(model: Model, database: Location, allowed: ReadonlySet<strin
   const forward = { history: undefined, waiting: [] };
   if (database.empty) {
     const { dialect, reader } = database.empty;
-    const made = createPlan(model, { applied: NO_MODEL, own: undefined }, dialect);
-    const steps = await assessNew(made, dialect, reader());
+    const made = { ...createPlan(model, { applied: NO_MODEL, own: undefined }, dialect), catalogue: new Map() };
+    const steps = await assessIn(made, { ...reader(), dialect, dryRun: () => undefined }, allowed);
     return { ...forward, steps, drift: [], others: [], unused: [], isThere: false };
   }
   const driver = await database.open();

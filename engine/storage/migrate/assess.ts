@@ -81,7 +81,7 @@ export async function assess(
 /** Like `assess`, but also finds third-party objects that block a step, and a task that SQLite would refuse. */
 export async function assessIn(
   plan: Plan & { readonly catalogue: Catalogue },
-  driver: Driver,
+  driver: Reader & Pick<Driver, 'dialect' | 'dryRun'>,
   allowed: ReadonlySet<string>,
 ): Promise<readonly Assessed[]> {
   const around = surroundingsOf(plan, plan.catalogue, driver.dialect);
@@ -102,13 +102,6 @@ export async function assessIn(
   const failure = await driver.dryRun({ tasks, own: ownIndexes(plan.applied) });
   if (!failure) return found;
   return found.map((one) => (one.step.tasks.includes(failure.task) ? blockedBy(one, [failure.reason]) : one));
-}
-
-/** The plan for a database that does not exist. `reader`: of an empty one. */
-export async function assessNew(plan: Plan, dialect: Dialect, reader: Reader): Promise<readonly Assessed[]> {
-  const around = surroundingsOf(plan, new Map(), dialect);
-  const found = await assess(plan, reader, dialect, new Set());
-  return found.map((one) => blockedBy(one, obstaclesTo(one.step, around)));
 }
 
 const blockedBy = (one: Assessed, obstacles: readonly string[]): Assessed =>
