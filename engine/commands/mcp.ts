@@ -8,6 +8,7 @@ import type { Client } from '../clients.ts';
 import { parseTypes } from '../access/tokens.ts';
 import { inProcessCalls } from '../embed/calls.ts';
 import { type Engine, startEngine } from '../engine.ts';
+import { rpcError } from '../http/answer.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
 import { readJson } from '../json/tokenizer.ts';
 import { createAgentServer, droppedArgument } from '../mcp/tools.ts';
@@ -76,7 +77,7 @@ async function* messages(): AsyncGenerator<Buffer> {
 }
 
 const refuse = (code: ProtocolErrorCode, message: string, id: JsonValue = null): boolean =>
-  process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } })}\n`);
+  process.stdout.write(`${rpcError(id, code, message)}\n`);
 
 /** `--write` without types means all types. */
 const withTypes = (args: readonly string[]): readonly string[] =>

@@ -6,6 +6,7 @@ import { constants, createBrotliCompress, createGzip } from 'node:zlib';
 import Negotiator from 'negotiator';
 import type { AwaitReader } from '../edge/budget.ts';
 import { CallerGone } from '../edge/caller.ts';
+import type { JsonValue } from '../json/json.ts';
 import type { Log } from '../log.ts';
 import { pathSegment } from '../model/identifier.ts';
 import { asNamed, CODING_NAMES, isKnown, type Preconditions, type WriteResult } from '../operations/operation.ts';
@@ -132,16 +133,16 @@ export function render(problem: Problem, instance?: string): Answer & { readonly
 const RPC_CODES: Readonly<Partial<Record<ProblemCode, number>>> = { 'invalid-json': -32_700, 'invalid-body': -32_600 };
 const RPC_SERVER_ERROR = -32_000;
 
+/** The answer to a message (JSON-RPC 2.0, 5.1). `id`: of the message; null if it is not known. */
+export const rpcError = (id: JsonValue, code: number, message: string, data?: JsonValue): string =>
+  JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data } });
+
 /** A JSON-RPC error, with the problem as its data. The id of the message is not known. */
 export function renderForAgent(problem: Problem, instance?: string): ReturnType<typeof render> {
   const { status, headers, body } = render(problem, instance);
   const code = RPC_CODES[problem.code] ?? RPC_SERVER_ERROR;
-  const error = { code, message: problem.message, data: JSON.parse(body) as unknown };
-  return {
-    status,
-    headers: { ...headers, ...JSON_CONTENT },
-    body: JSON.stringify({ jsonrpc: '2.0', id: null, error }),
-  };
+  const error = rpcError(null, code, problem.message, JSON.parse(body));
+  return { status, headers: { ...headers, ...JSON_CONTENT }, body: error };
 }
 
 const HTTP_2 = new Problem(

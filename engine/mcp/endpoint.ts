@@ -9,7 +9,7 @@ import {
 import type { Position } from '../edge/caller.ts';
 import { serveCall } from '../embed/calls.ts';
 import type { Engine } from '../engine.ts';
-import { type Answer, isPreflight } from '../http/answer.ts';
+import { type Answer, isPreflight, rpcError } from '../http/answer.ts';
 import { acceptedType, BudgetCaller, HttpClient, requestIdOf } from '../http/request.ts';
 import { decode, isObject, type JsonObject } from '../json/json.ts';
 import { readObject, type TextLimits } from '../json/tokenizer.ts';
@@ -96,7 +96,7 @@ function refusalOf({ headers }: IncomingMessage, parsed: JsonObject): Answer | u
   const fault = wrong === undefined ? droppedArgument(parsed) : `The header ${wrong} does not agree with the message`;
   if (fault === undefined) return undefined;
   const code = wrong === undefined ? ProtocolErrorCode.InvalidParams : HEADER_MISMATCH;
-  const body = JSON.stringify({ jsonrpc: '2.0', id, error: { code, message: fault } });
+  const body = rpcError(id, code, fault);
   return { status: 400, headers: { 'Content-Type': JSON_TYPE }, body };
 }
 
