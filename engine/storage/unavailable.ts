@@ -9,8 +9,9 @@ import kinds from './reasons.json';
 import type { ModelNumbers } from './store.ts';
 
 interface ReasonKind {
-  /** What clients are told. */
+  /** What clients are told, and what they may do. */
   readonly text: string;
+  readonly advice?: string;
   /** Whether the database fails as a whole. */
   readonly isOutage?: boolean;
   /** What requests wait for in vain, while others are served; for the log. */
@@ -28,8 +29,8 @@ export class Unavailable extends Problem {
   readonly reason: Reason;
 
   constructor(reason: Reason, cause?: unknown) {
-    const { text, retryAfter } = reasons[reason];
-    super('storage-busy', text, { cause, retryAfter });
+    const { text, advice, retryAfter } = reasons[reason];
+    super('storage-busy', advice === undefined ? text : `${text}; ${advice}`, { cause, retryAfter });
     this.reason = reason;
   }
 }
@@ -115,7 +116,8 @@ export function createOutages(database: string, log: Log | undefined, textOf: (e
     if (current === undefined) {
       current = { since: performance.now(), failing: new Set(), requests: 0 };
       const cause = textOf(innermost(error));
-      log.error({ database, problem: error.code, cause }, error.message.replace(/; try again$/, ''));
+      const text = error instanceof Unavailable ? reasons[error.reason].text : error.message;
+      log.error({ database, problem: error.code, cause }, text);
     }
     current.failing.add(of ?? 'read');
     if (of) current.requests += 1;
