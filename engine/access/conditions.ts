@@ -10,9 +10,9 @@ import type { Model, RecordType } from '../model/model.ts';
 import { revised } from '../model/resolve.ts';
 import { ALL_RIGHTS, dataOf } from '../model/rights.ts';
 import type { Fault } from '../problem.ts';
-import { COUNT, type FilterReading, QUANTIFIERS, resolveFilters } from '../query/filters.ts';
+import { COUNT, QUANTIFIERS, resolveFilters } from '../query/filters.ts';
 import { operators } from '../query/operators.ts';
-import type { Parameter } from '../query/parameters.ts';
+import type { Operand, Parameter } from '../query/parameters.ts';
 import { namesOf } from '../query/paths.ts';
 
 export type Claims = Readonly<Record<string, unknown>>;
@@ -23,10 +23,6 @@ export const wholeData = memoized((model: Model): Model => {
   const joins = model.joinTables.map((join) => [join, { name: dataOf(join.name) }] as const);
   return revised(model, new Map<object, object>([...tables, ...joins]));
 });
-
-/** Texts that no request can send. */
-const ANY_VALUE = '\0any';
-const TIME = '\0now';
 
 /** The steps to a claim, if the operand is one. */
 export const claimOf = (operand: JsonValue): readonly string[] | undefined =>
@@ -71,12 +67,20 @@ export interface Binding {
   readonly now: Date;
 }
 
-/** `texts`: the operand as it would stand in a query string. */
-function parametersOf({ steps, operand }: Leaf, texts: readonly string[]): readonly Parameter[] {
+const timeAt = (now: Date): Operand => ({ value: 'now', shown: 'the time', read: (type) => type.now?.(now) });
+
+const ANY_CLAIM: Operand = {
+  value: 'claim',
+  shown: 'a claim',
+  read: (type, field) => (field && listed(field)?.[0]) ?? type.good(field ?? { constraints: {}, examples: [] }, 0),
+};
+
+/** `operands`: as they would stand in a query string. */
+function parametersOf({ steps, operand }: Leaf, operands: readonly Operand[]): readonly Parameter[] {
   const written = steps.map(String);
   const isList = written.at(-1) === operators.in.name;
   const key = claimOf(operand)?.join('.') ?? '';
-  return texts.map((value, index) => ({ key, steps: isList ? [...written, String(index)] : written, value }));
+  return operands.map((one, index) => ({ ...one, key, steps: isList ? [...written, String(index)] : written }));
 }
 
 export function claimAt(claims: Claims, path: readonly string[]): unknown {
@@ -99,9 +103,7 @@ function textsOfClaim(path: readonly string[], isList: boolean, claims: Claims):
 const isScalar = (value: unknown): boolean =>
   typeof value === 'string' || typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value));
 
-type Parse = NonNullable<FilterReading['parse']>;
-
-function filtersOf(type: RecordType, filters: readonly Parameter[], parse: Parse) {
+function filtersOf(type: RecordType, filters: readonly Parameter[]) {
   const faults: Fault[] = [];
   const variant = { name: '', fields: [...type.fields.values()] };
   const found = resolveFilters({
@@ -110,7 +112,6 @@ function filtersOf(type: RecordType, filters: readonly Parameter[], parse: Parse
     faults,
     limits: { maxFilters: Infinity },
     written: (steps, value) => `${steps.join('.')}${value === undefined ? '' : `: ${value}`}`,
-    parse,
   });
   return { found, faults };
 }
@@ -119,14 +120,14 @@ function filtersOf(type: RecordType, filters: readonly Parameter[], parse: Parse
 export function bindConditions(conditions: JsonObject, type: RecordType, { claims, now }: Binding): readonly Filter[] {
   const parameters = leavesOf(conditions).flatMap((leaf) => {
     const { operand, steps } = leaf;
-    if (isNow(operand)) return parametersOf(leaf, [TIME]);
+    if (isNow(operand)) return parametersOf(leaf, [timeAt(now)]);
     const path = claimOf(operand);
     const isList = steps.at(-1) === operators.in.name;
-    return parametersOf(leaf, path ? textsOfClaim(path, isList, claims) : [operand].flat().map(String));
+    const texts = path ? textsOfClaim(path, isList, claims) : [operand].flat().map(String);
+    const operands = texts.map((value) => ({ value }));
+    return parametersOf(leaf, operands);
   });
-  const { found, faults } = filtersOf(type, parameters, (fieldType, text) =>
-    text === TIME ? fieldType.now?.(now) : fieldType.parse(text),
-  );
+  const { found, faults } = filtersOf(type, parameters);
   for (const fault of faults) throw new MissingClaim('parameter' in fault ? fault.parameter : '');
   return found;
 }
@@ -135,24 +136,23 @@ export function bindConditions(conditions: JsonObject, type: RecordType, { claim
 export function conditionFaults(conditions: JsonObject, type: RecordType, at: YamlPath): readonly Finding[] {
   return leavesOf(conditions).flatMap((leaf) => {
     const { path, operand } = leaf;
-    const values: readonly JsonValue[] = isObject(operand) ? [] : [operand].flat();
     const findings: Finding[] = [];
     const refuse = (message: string, where: 'key' | 'value' = 'value'): void =>
       void findings.push(finding('bad-condition', [...at, ...path], message, where));
-    const texts = isObject(operand) ? [isNow(operand) ? TIME : ANY_VALUE] : values.map(String);
-    const { faults } = filtersOf(type, parametersOf(leaf, texts), (fieldType, text, field) => {
-      if (text === TIME) return fieldType.now?.(new Date());
-      const shape = field ?? { constraints: {}, examples: [] };
-      if (text === ANY_VALUE) return (field && listed(field)?.[0]) ?? fieldType.good(shape, 0);
-      const value = fieldType.parse(text);
-      const other = values.find((one) => String(one) === text && value !== undefined && typeof one !== typeof value);
-      if (other !== undefined)
-        refuse(`${quoted(other)} is not written as a value of this field is; write ${quoted(value)}`);
-      return value;
+    const literal = (given: JsonValue): Operand => ({
+      value: String(given),
+      read: (fieldType) => {
+        const value = fieldType.parse(String(given));
+        if (value !== undefined && typeof given !== typeof value)
+          refuse(`${quoted(given)} is not written as a value of this field is; write ${quoted(value)}`);
+        return value;
+      },
     });
-    for (const { code, message } of faults) {
+    const special = isNow(operand) ? timeAt(new Date()) : ANY_CLAIM;
+    const operands = isObject(operand) ? [special] : [operand].flat().map(literal);
+    for (const { code, message } of filtersOf(type, parametersOf(leaf, operands)).faults) {
       const isName = code.startsWith('unknown') || code === 'to-many' || code === 'not-filterable';
-      refuse(message.replaceAll(JSON.stringify(TIME), 'the time'), isName ? 'key' : 'value');
+      refuse(message, isName ? 'key' : 'value');
     }
     return findings;
   });

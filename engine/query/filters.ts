@@ -1,16 +1,25 @@
 /** The filters of a list: `_cnd[field][operator]=value`, `_cnd[$any][0][field]=value`, `_cnd[set][$some][0][field]=value`. */
 import { GROUPS, MAX_GROUP_DEPTH } from '../descriptor/conditions.ts';
 import { foldedValue } from '../field-types/case-folding.ts';
-import { type FieldType, listed, MAX_IN_VALUES, parseTruth, patternExcess } from '../field-types/field-type.ts';
+import { listed, MAX_IN_VALUES, parseTruth, patternExcess } from '../field-types/field-type.ts';
 import { integer } from '../field-types/integer.ts';
 import type { JsonValue } from '../json/json.ts';
 import type { Identifier } from '../model/identifier.ts';
-import type { Field, RecordType } from '../model/model.ts';
+import type { RecordType } from '../model/model.ts';
 import { didYouMean } from '../names.ts';
 import type { Filter, Path, QueryReading, SetFilter, SetPath } from './list-query.ts';
 import { valueAt } from '../model/filters.ts';
 import { countOperators, type Operator, operators, operatorsByName } from './operators.ts';
-import { type Report, reportOn, didYouMeanHint, type Parameter, quote, textArray, wireArray } from './parameters.ts';
+import {
+  type Report,
+  reportOn,
+  didYouMeanHint,
+  type Operand,
+  type Parameter,
+  quote,
+  textArray,
+  wireArray,
+} from './parameters.ts';
 import { type PathStart, ownPath, resolveSubject } from './paths.ts';
 
 export const COUNT = '$count';
@@ -23,8 +32,6 @@ const SET_WORDS = [...QUANTIFIERS.keys(), COUNT];
 
 export interface FilterReading extends Pick<QueryReading, 'filters' | 'names' | 'faults' | 'written'> {
   readonly limits: Omit<QueryReading['limits'], 'maxIncludes'>;
-  /** Default: what the field's type does. */
-  readonly parse?: (type: FieldType, text: string, field: Field | undefined) => JsonValue | undefined;
 }
 
 export function resolveFilters(reading: FilterReading): readonly Filter[] {
@@ -173,21 +180,22 @@ class FilterReader {
     most: number,
   ): JsonValue | undefined {
     const report = this.#report(parameters);
-    const [{ steps = [], value: text } = { value: '' }, ...others] = parameters;
+    const [{ steps = [], ...given } = { value: '' }, ...others] = parameters;
     if (operand === 'values') {
       const items = textArray(parameters, at, report, isJoined(path));
       const texts = items && [...items.values()].slice(0, most + 1);
-      const values = texts?.flatMap(({ value }) => this.#parse(path, value, steps, at, report) ?? []);
+      const values = texts?.flatMap((one) => this.#parse(path, one, steps, at, report) ?? []);
       return values?.length === texts?.length ? values : undefined;
     }
     if (others.length > 0)
       return report('repeated', `The key is given twice; to match one of several values, use [${operators.in.name}]`);
     if (steps.length > at) return report('malformed-filter', 'Nothing can follow the operator of a filter');
-    if (operand === 'value') return this.#parse(path, text, steps, at, report);
-    return parseTruth(text) ?? report('invalid-value', `${shown(path, text)} is not true or false`);
+    if (operand === 'value') return this.#parse(path, given, steps, at, report);
+    return parseTruth(given.value) ?? report('invalid-value', `${shown(path, given)} is not true or false`);
   }
 
-  #parse(path: Compared, text: string, steps: readonly string[], at: number, report: Report) {
+  #parse(path: Compared, operand: Operand, steps: readonly string[], at: number, report: Report) {
+    const { value: text, read } = operand;
     const field = fieldOf(path);
     const shape = comparedAs(path);
     const { type } = shape;
@@ -195,8 +203,7 @@ class FilterReader {
     const { written } = this.#reading;
     const before = steps.slice(0, at - 1);
     const values = field && EXACT.has(operator) ? listed(field) : undefined;
-    const { parse } = this.#reading;
-    const value = parse ? parse(type, text, field) : type.parse(text);
+    const value = read ? read(type, field) : type.parse(text);
     const folded = (one: JsonValue): JsonValue => (field?.caseless ? foldedValue(one) : one);
     if (value !== undefined && (values?.map(folded).includes(folded(value)) ?? true)) {
       if (text !== NULL || steps.length >= at || values || !field?.nullable) return value;
@@ -209,9 +216,11 @@ class FilterReader {
     const isPlus = value === undefined && text.includes(' ') && type.parse(text.replaceAll(' ', '+')) !== undefined;
     const sign = isPlus ? '; a + in a URL is written %2B' : '';
     const expected = type.expected(shape);
-    const message = `${shown(path, text)} is not a valid value of "${this.#nameOf(path)}"; expected ${expected}${hint}${sign}`;
+    const message = `${shown(path, operand)} is not a valid value of "${this.#nameOf(path)}"; expected ${expected}${hint}${sign}`;
     return report('invalid-value', message, () =>
-      values && !canBeNull && !field?.sensitive ? didYouMean(text, values.map(String)) : '',
+      values && !canBeNull && operand.shown === undefined && !field?.sensitive
+        ? didYouMean(text, values.map(String))
+        : '',
     );
   }
 
@@ -228,7 +237,8 @@ function isJoined(path: Compared): boolean {
 }
 
 /** Hides sensitive values, since clients and proxies log problems. */
-const shown = (path: Compared, text: string): string => (fieldOf(path)?.sensitive ? 'The given value' : quote(text));
+const shown = (path: Compared, { value, shown: name = quote(value) }: Operand): string =>
+  fieldOf(path)?.sensitive ? 'The given value' : name;
 
 const EXACT: ReadonlySet<string> = new Set([operators.eq.name, operators.ne.name, operators.in.name]);
 

@@ -1,13 +1,22 @@
 /** Decodes a query string into keys, split at brackets, and values. Does not check names. */
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import type { FieldType } from '../field-types/field-type.ts';
+import type { JsonValue } from '../json/json.ts';
+import type { Field } from '../model/model.ts';
 import { shortened } from '../names.ts';
 import { attempted, type Fault, MAX_ERRORS } from '../problem.ts';
 
-export interface Parameter {
+/** The value of a parameter. `read` and `shown`: of a condition that is in no URL, how it is read, and named in messages. */
+export interface Operand {
+  readonly value: string;
+  readonly read?: (type: FieldType, field: Field | undefined) => JsonValue | undefined;
+  readonly shown?: string;
+}
+
+export interface Parameter extends Operand {
   readonly key: string;
   /** `['limit', '0']` for `_cnd[limit][0]`; undefined for other keys. */
   readonly steps: readonly string[] | undefined;
-  readonly value: string;
 }
 
 /** How a client writes a condition, for messages. */
