@@ -314,6 +314,8 @@ export interface BodyRecord {
   readonly pointer: string;
   /** The name of the record in messages, if the body is a file: `line 3`. */
   readonly place?: string | undefined;
+  /** The pointers that the client sent, by those to which a dialect has translated them. */
+  readonly sent?: ReadonlyMap<string, string> | undefined;
 }
 
 /** The place in words: the line of its record, or the pointer. */

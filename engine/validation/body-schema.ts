@@ -5,7 +5,7 @@ import { MAX_GIVEN_IDENTIFIER } from '../field-types/identifiers.ts';
 import { byName, escapeStep, type JsonObject, unescapedSteps } from '../json/json.ts';
 import { type BodyWriting, changeSchema, creationSchema, relatedSchema, valueSchema } from '../model/bodies.ts';
 import { expectedOf, type IdentifierField, sampleOf } from '../model/identifier.ts';
-import { ITEM_TAG, type RecordType, type Relation, type Variant } from '../model/model.ts';
+import { type BodyRecord, ITEM_TAG, type RecordType, type Relation, type Variant } from '../model/model.ts';
 import { didYouMean, shortened } from '../names.ts';
 import { type Fault, MAX_ERRORS } from '../problem.ts';
 
@@ -109,10 +109,11 @@ function lengthFirst({ pattern, format, ...schema }: JsonObject): JsonObject {
 export const errorsWithin = new WeakMap<object, readonly ErrorObject[]>();
 
 /** Returns faults in Ajv's order, maybe several for a location. `suggests`: with suggestions. */
-export function faultsOf(errors: readonly ErrorObject[], prefix = '', suggests = true): readonly Fault[] {
+export function faultsOf(errors: readonly ErrorObject[], record?: BodyRecord, suggests = true): readonly Fault[] {
   const faults: Fault[] = [];
-  for (const [error, path] of unfolded(errors, prefix)) {
-    const fault = (wordings[error.keyword] ?? other)(error, path, suggests && faults.length < MAX_ERRORS);
+  for (const [error, path] of unfolded(errors, record?.pointer ?? '')) {
+    const wording = wordings[error.keyword] ?? other;
+    const fault = wording(error, path, suggests && faults.length < MAX_ERRORS, record?.sent?.get(path));
     if (fault) faults.push(fault);
   }
   return faults;
@@ -127,7 +128,7 @@ function* unfolded(errors: readonly ErrorObject[], prefix: string): Generator<re
   }
 }
 
-type Wording = (error: ErrorObject, path: string, suggests: boolean) => Fault | undefined;
+type Wording = (error: ErrorObject, path: string, suggests: boolean, sent?: string) => Fault | undefined;
 
 const wordings: Readonly<Record<string, Wording>> = {
   // Ajv reports `if` besides the more specific errors of the branch.
@@ -155,9 +156,9 @@ const wordings: Readonly<Record<string, Wording>> = {
   },
 };
 
-const other: Wording = ({ keyword, data, message, parentSchema }, path) => {
+const other: Wording = ({ keyword, data, message, parentSchema }, path, _, sent = path) => {
   const expected: unknown = parentSchema?.[EXPECTED];
-  const name = path === '' ? 'The body' : `"${lastStep(path)}"`;
+  const name = path === '' ? 'The body' : `"${lastStep(sent)}"`;
   return {
     pointer: path,
     code: data === null ? 'null' : keyword.replace(/^x-/, '').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),

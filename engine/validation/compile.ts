@@ -70,7 +70,7 @@ function validator(
       const validate = validateOf(record);
       // Ajv stores errors on the function: read them before it runs again.
       const errors = (whole.length === 0 && !validate(body) && validate.errors) || [];
-      const own = errors.length === 0 ? [] : faultsOf(errors, pointer, all.length < MAX_ERRORS);
+      const own = errors.length === 0 ? [] : faultsOf(errors, record, all.length < MAX_ERRORS);
       const found = [...before, ...own, ...otherIdentifier(type, record, mayBeNull)];
       if (found.length > 0)
         for (const one of whole.length > 0 ? whole : inDocumentOrder(found, body, pointer)) all.push(one);

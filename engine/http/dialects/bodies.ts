@@ -24,8 +24,8 @@ export async function translated(
   const isPut = request.method === 'PUT';
   const faults: Fault[] = [];
   const refuse = (pointer: string, code: string, message: string): unknown => faults.push({ pointer, code, message });
-  /** The pointers and names that the client used for identifiers. */
-  const sent = new Map<string, readonly [pointer: string, name: string]>();
+  /** The pointers that the client used for identifiers. */
+  const sent = new Map<string, string>();
   const stored = async (): Promise<JsonObject> => {
     const json =
       identifier === '' ? undefined : await store.get(queries.view(''), parseIdentifier(identifier, type), caller);
@@ -42,7 +42,7 @@ export async function translated(
         if (message !== undefined) refuse(`${pointer}/${ID}`, 'read-only', message);
         if (!type.identifier.inRecord) continue;
         members.set(type.identifier.name, value);
-        sent.set(`${pointer}/${type.identifier.name}`, [`${pointer}/${ID}`, ID]);
+        sent.set(`${pointer}/${type.identifier.name}`, `${pointer}/${ID}`);
       } else if (key === type.identifier.name && type.identifier.inRecord && !isId(type))
         refuse(`${pointer}/${key}`, 'unknown-key', `Unknown key "${key}"; the identifier is called "${ID}" here`);
       else if (kept !== undefined && !links.has(key) && !(isPut && type.fields.get(key)?.readOnly))
@@ -63,7 +63,7 @@ export async function translated(
           `"${key}" and "${relation.name}" link different records; send one`,
         );
       members.set(relation.name, value === null ? value : { [name]: value });
-      for (const step of ['', `/${name}`]) sent.set(`${pointer}/${relation.name}${step}`, [`${pointer}/${key}`, key]);
+      for (const step of ['', `/${name}`]) sent.set(`${pointer}/${relation.name}${step}`, `${pointer}/${key}`);
     }
     return Object.fromEntries(members);
   };
@@ -74,14 +74,12 @@ export async function translated(
     const record = await recordOf(one.body, one.pointer);
     const members = [...(raw.get(one.body) ?? [])].filter(([key]) => key !== ID || isId(type));
     raw.set(record, new Map(members));
-    records.push({ ...one, body: record });
+    records.push({ ...one, body: record, sent });
   }
   if (faults.length > 0) throw faultyRequest('invalid-body', faults);
   const reworded = (fault: Fault): Fault => {
-    const [pointer, name] = ('pointer' in fault && sent.get(fault.pointer)) || [];
-    return pointer === undefined
-      ? fault
-      : { ...fault, pointer, message: fault.message.replace(/^"[^"]*"/, `"${name}"`) };
+    const pointer = 'pointer' in fault ? sent.get(fault.pointer) : undefined;
+    return pointer === undefined ? fault : { ...fault, pointer };
   };
   return { ...body, raw, records, ...(sent.size > 0 ? { reworded } : {}) };
 }

@@ -3,7 +3,7 @@
  * checked as a whole, before anything asks for the records that it refers to.
  */
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
-import { enclosing, escapeStep, isObject, type JsonObject, type JsonValue } from '../../json/json.ts';
+import { enclosing, escapeStep, isObject, type JsonObject, type JsonValue, unescapedSteps } from '../../json/json.ts';
 import { mergePatch, sameValue } from '../../json/raw.ts';
 import type { RawMember, RawMembers } from '../../json/tokenizer.ts';
 import { memoized } from '../../memo.ts';
@@ -88,6 +88,10 @@ export async function resolveBody(session: WriteSession, type: RecordType): Prom
 
 const identifierAt = ({ identifier }: RecordType, pointer: string): string =>
   `${pointer}/${escapeStep(identifier.name)}`;
+
+/** The key at a pointer of the body, as the client sent it. */
+const keyOf = ({ records: [record] }: WriteSession, pointer: string): string =>
+  unescapedSteps(record?.sent?.get(pointer) ?? pointer).at(-1) ?? '';
 
 async function resolveRecord(session: WriteSession, { node, body, mention }: BodyItem): Promise<readonly BodyItem[]> {
   if (mention.writable) node.isWritten = true;
@@ -232,7 +236,7 @@ async function resolveParent(named: Named, { column, required }: Reference): Pro
   const isSame = (): boolean => link === stored || link === setValue(session, node, relation.name);
   if (!isSent(session, node, relation.name, mention, isSame)) return;
   if (link === null && session.rights.tables && required && mention.writable)
-    refuse(session, 'invalid-body', mention.pointer, 'null', `"${relation.name}" must not be null`);
+    refuse(session, 'invalid-body', mention.pointer, 'null', `"${keyOf(session, mention.pointer)}" must not be null`);
   assign(session, node, column, link, mention);
   const pointer = parent ? identifierAt(relation.target, mention.pointer) : mention.pointer;
   if (relation.inverse?.owned) await requireOwner(session, parent, node, column, pointer);
@@ -462,7 +466,8 @@ function requireComplete(session: WriteSession, node: Node, refused: ReadonlySet
   const { type, table } = node;
   const demand = (key: string): void => {
     const pointer = `${node.pointer}/${escapeStep(key)}`;
-    if (!refused.has(pointer)) refuse(session, 'invalid-body', pointer, 'required', `"${key}" is required`);
+    if (!refused.has(pointer))
+      refuse(session, 'invalid-body', pointer, 'required', `"${keyOf(session, pointer)}" is required`);
   };
   for (const { name, key } of table.needed) {
     if (isInBody(node, name)) continue;
