@@ -53,12 +53,6 @@ export interface Cascade {
 
 const HIDDEN = 'Records that you may not read';
 
-/** All of `first`, then all of `second`; both may grow meanwhile. */
-function* both<T>(first: readonly T[], second: readonly T[]): Generator<T> {
-  yield* first;
-  yield* second;
-}
-
 export type Refusal = (deletion: Deletion, through: string, affected: number) => Problem;
 
 /** `most`: the maximum of rows. `mostAffected`: of rows that are not hidden. */
@@ -84,51 +78,52 @@ export async function walkCascade(
     };
     count(identifiers.length, '', false);
     const levels: Level[] = [{ type, identifiers: added(cascaded, type, identifiers), pointer, isHidden: false }];
-    // Hidden paths are walked last: what a visible path leads to as well is not hidden.
+    // Both lists grow while they are walked. Hidden paths are walked last: what a visible path leads to as well is not hidden.
     const hidden: Level[] = [];
-    for (const above of both(levels, hidden)) {
-      const all = JSON.stringify(above.identifiers);
-      for (const { type: child, reference } of above.type.referrers) {
-        if (reference.onDelete === 'restrict') continue;
-        const cascades = reference.onDelete === 'cascade';
-        const via = { column: reference.column, parents: new Set(above.identifiers) };
-        const through = above.through ?? nameOfLink(rights, type, reference) ?? child.name;
-        const already = alreadyCut(session, child, reference);
-        const [mine, other] = cascades ? [cascaded, cut] : [cut, cascaded];
-        // The query may return records that are already counted, so its limit includes them.
-        const counted = already.size + (mine.get(child.table)?.size ?? 0) + (other.get(child.table)?.size ?? 0);
-        const { children } = tables.of(child).linksIn(reference.column);
-        const found = ((await writer.column(children, [all, left(counted)])) as readonly Identifier[]).filter(
-          (identifier) => !already.has(identifier),
-        );
-        for (const { some, isUnseen } of await bySight(session, child, found)) {
-          const isHidden = above.isHidden || isUnseen || !showsLink(rights, child, reference);
-          const fresh = added(mine, child, [...some]);
-          count(fresh.filter((identifier) => !isIn(other, child, identifier)).length, through, isHidden);
-          if (!cascades && some.size > 0)
-            cascade.unlinked.push({ type: child, reference, identifiers: [...some], via, isHidden });
-          if (cascades && fresh.length > 0)
-            (isHidden ? hidden : levels).push({ type: child, identifiers: fresh, pointer, isHidden, through, via });
+    for (const list of [levels, hidden])
+      for (const above of list) {
+        const all = JSON.stringify(above.identifiers);
+        for (const { type: child, reference } of above.type.referrers) {
+          if (reference.onDelete === 'restrict') continue;
+          const cascades = reference.onDelete === 'cascade';
+          const via = { column: reference.column, parents: new Set(above.identifiers) };
+          const through = above.through ?? nameOfLink(rights, type, reference) ?? child.name;
+          const already = alreadyCut(session, child, reference);
+          const [mine, other] = cascades ? [cascaded, cut] : [cut, cascaded];
+          // The query may return records that are already counted, so its limit includes them.
+          const counted = already.size + (mine.get(child.table)?.size ?? 0) + (other.get(child.table)?.size ?? 0);
+          const { children } = tables.of(child).linksIn(reference.column);
+          const found = ((await writer.column(children, [all, left(counted)])) as readonly Identifier[]).filter(
+            (identifier) => !already.has(identifier),
+          );
+          for (const { some, isUnseen } of await bySight(session, child, found)) {
+            const isHidden = above.isHidden || isUnseen || !showsLink(rights, child, reference);
+            const fresh = added(mine, child, [...some]);
+            count(fresh.filter((identifier) => !isIn(other, child, identifier)).length, through, isHidden);
+            if (!cascades && some.size > 0)
+              cascade.unlinked.push({ type: child, reference, identifiers: [...some], via, isHidden });
+            if (cascades && fresh.length > 0)
+              (isHidden ? hidden : levels).push({ type: child, identifiers: fresh, pointer, isHidden, through, via });
+          }
+        }
+        for (const [table, column] of tables.joinsOf(above.type)) {
+          // Deleting both records of a pair finds it twice.
+          const found = await writer.all(tables.rows(table).pairs(column), [all, left(seen.size)]);
+          const fresh = (found as readonly (readonly [Identifier, Identifier])[]).filter(
+            (pair) => !seen.has(`${table.name} ${pair.join(' ')}`),
+          );
+          for (const pair of fresh) seen.add(`${table.name} ${pair.join(' ')}`);
+          const isShown = [table.left, table.right].some((side) => nameOfLink(rights, side.type, table));
+          const isLeft = column === table.left.column;
+          const others = fresh.map(([one, two]) => (isLeft ? two : one));
+          for (const { some, isUnseen } of await bySight(session, (isLeft ? table.right : table.left).type, others)) {
+            const isHidden = above.isHidden || isUnseen || !isShown;
+            const lost = fresh.filter(([one, two]) => some.has(isLeft ? two : one));
+            if (lost.length > 0) cascade.pairs.push({ table, column, pairs: lost, isHidden });
+            count(lost.length, above.through ?? nameOfLink(rights, type, table) ?? 'links', isHidden);
+          }
         }
       }
-      for (const [table, column] of tables.joinsOf(above.type)) {
-        // Deleting both records of a pair finds it twice.
-        const found = await writer.all(tables.rows(table).pairs(column), [all, left(seen.size)]);
-        const fresh = (found as readonly (readonly [Identifier, Identifier])[]).filter(
-          (pair) => !seen.has(`${table.name} ${pair.join(' ')}`),
-        );
-        for (const pair of fresh) seen.add(`${table.name} ${pair.join(' ')}`);
-        const isShown = [table.left, table.right].some((side) => nameOfLink(rights, side.type, table));
-        const isLeft = column === table.left.column;
-        const others = fresh.map(([one, two]) => (isLeft ? two : one));
-        for (const { some, isUnseen } of await bySight(session, (isLeft ? table.right : table.left).type, others)) {
-          const isHidden = above.isHidden || isUnseen || !isShown;
-          const lost = fresh.filter(([one, two]) => some.has(isLeft ? two : one));
-          if (lost.length > 0) cascade.pairs.push({ table, column, pairs: lost, isHidden });
-          count(lost.length, above.through ?? nameOfLink(rights, type, table) ?? 'links', isHidden);
-        }
-      }
-    }
     levels.push(...hidden);
     for (const level of levels) cascade.levels.push(level);
     await refuseRestricted(session, levels, pointer);

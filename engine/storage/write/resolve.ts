@@ -600,7 +600,7 @@ export function holdToChecks(session: WriteSession): void {
 /** Whether the value was refused or is missing, which is already a fault. */
 function isUnusable({ unusable, stored, assigned, table }: Node, { column, nullable }: Field): boolean {
   if (unusable.has(column)) return true;
-  return !nullable && !stored && !assigned.has(column) && (table.defaults.get(column) ?? null) === null;
+  return !nullable && !stored && !assigned.has(column) && (table.columnOf.get(column)?.default ?? null) === null;
 }
 
 function isChanged(session: WriteSession, node: Node, field: Field): boolean {

@@ -362,7 +362,7 @@ export function isReplaced(node: Node, column: string): boolean {
 export function finalValue(node: Node, column: string): SqlValue | Node {
   const known = node.assigned.get(column);
   if (known) return known.value;
-  return (node.stored ? storedValue(node, column) : node.table.defaults.get(column)) ?? null;
+  return (node.stored ? storedValue(node, column) : node.table.columnOf.get(column)?.default) ?? null;
 }
 
 /** The value of a column after the write, also of one for case-folded text. */

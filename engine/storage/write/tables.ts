@@ -101,7 +101,6 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
     names,
     needed: neededOf(columns),
     filled,
-    defaults: new Map(columns.map((column) => [column.name, column.default])),
     /** Maps text columns to case-folded columns; `texts` is the reverse. */
     folded: new Map(texts.map(([name, text]) => [text, name])),
     texts: new Map(texts),
