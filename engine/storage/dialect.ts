@@ -47,7 +47,6 @@ export interface Dialect {
   };
   readonly knex: Knex;
   readonly quote: (name: string) => string;
-  readonly literal: (value: SqlValue) => string;
 
   // JSON.
 

@@ -12,7 +12,7 @@ import {
 } from '../model/model.ts';
 import { generatedName } from '../names.ts';
 import { checkOf, type Column, columnsOf, columnType, type TableIndex, type TableStatements } from './columns.ts';
-import type { Dialect, Statement } from './dialect.ts';
+import { type Dialect, literal, type Statement } from './dialect.ts';
 
 export const ON_DELETE = { cascade: 'cascade', setNull: 'set null', restrict: 'no action' } as const;
 
@@ -117,7 +117,7 @@ export function columnWords(column: Column, dialect: Dialect): string {
     columnSql(column, dialect),
     checkOf(column, dialect.name, dialect.quote),
     column.nullable ? '' : 'not null',
-    column.default === null ? '' : `default ${dialect.literal(column.default)}`,
+    column.default === null ? '' : `default ${literal(column.default)}`,
   ];
   return parts.filter((part) => part !== '').join(' ');
 }

@@ -1,3 +1,4 @@
+import { literal } from '../../engine/storage/dialect.ts';
 import { postgresDialect } from '../../engine/storage/postgres/dialect.ts';
 import { connectTo, createDatabase } from '../support/databases.ts';
 import { exchange } from '../support/exchange.ts';
@@ -12,7 +13,7 @@ const [MOVE = ''] = postgresDialect.sequence.move('things', 'id');
 const rounds = (next: string): string => `do $$ declare given bigint; begin for i in 1..${ROUNDS} loop
   given := ${next};
   insert into things (id) values (given) on conflict do nothing;
-  execute replace(${postgresDialect.literal(MOVE)}, '?', given::text);
+  execute replace(${literal(MOVE)}, '?', given::text);
   if pg_sequence_last_value(${SEQUENCE}) < given then raise exception 'back before %', given; end if;
   commit;
 end loop; end $$`;

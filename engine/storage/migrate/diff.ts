@@ -22,7 +22,7 @@ import {
 import { resolveField } from '../../model/resolve.ts';
 import { StartError } from '../../problem.ts';
 import { type Column, columnOf, columnsOf, columnType, hasDefault, type TableIndex } from '../columns.ts';
-import type { Dialect } from '../dialect.ts';
+import { type Dialect, literal } from '../dialect.ts';
 import { indexesOf } from '../tables.ts';
 import {
   type AppliedField,
@@ -216,7 +216,7 @@ export function changeOf(
     const after = appliedReference(reference);
     // Identifiers of another type are those of new records.
     const isRetyped = was !== undefined && was.keyType !== after.keyType;
-    const value = was && !isRetyped ? dialect.quote(was.column) : dialect.literal(null);
+    const value = was && !isRetyped ? dialect.quote(was.column) : literal(null);
     return { after, column, before: was, value, from: was?.column, isRetyped };
   });
   const column = columns.find(({ name }) => name === OPEN_COLUMN);
@@ -244,7 +244,7 @@ function valueOf(
   field: Field,
   was: NamedField | undefined,
   wasOpen: boolean,
-  { name, quote, literal, hasKey, keyPath }: Dialect,
+  { name, quote, hasKey, keyPath }: Dialect,
 ): string {
   const type = columnType(field, name);
   const otherwise = (field.isNowByDefault ? type.now : undefined) ?? literal(column.default);
@@ -275,14 +275,14 @@ function foldedValue(
   own: Column,
   before: NamedField | undefined,
   value: string,
-  { quote, literal, folded }: Dialect,
+  { quote, folded }: Dialect,
 ): string {
   if (value === literal(own.default)) return literal(beside.default);
   return before?.folded !== undefined && value === quote(before.column) ? quote(before.folded) : folded(value);
 }
 
 export function openKeysLeft({ before, fields: { added }, dialect }: TypeDiff): string {
-  if (!before.open) return dialect.literal('{}');
+  if (!before.open) return literal('{}');
   const taken = added.map(({ name }) => name);
   return taken.length === 0 ? dialect.quote(OPEN_COLUMN) : dialect.withoutKeys(taken);
 }

@@ -14,7 +14,7 @@ import {
 } from '../../model/model.ts';
 import { innermost, Problem, reasonOf } from '../../problem.ts';
 import { type Clock, encode, encodedDefault, heldOperand } from '../columns.ts';
-import type { Dialect } from '../dialect.ts';
+import { type Dialect, literal } from '../dialect.ts';
 import { type Driver, type Reader, SeedRefused, type Writer } from '../driver.ts';
 import { createReads } from '../read/reads.ts';
 import { METADATA } from '../tables.ts';
@@ -113,7 +113,7 @@ function checksOf(
   pending: readonly Mention[],
   dialect: Dialect,
 ): readonly StepCheck[] {
-  const { quote, literal } = dialect;
+  const { quote } = dialect;
   const [links, made] = [mentions.filter(({ isLink }) => isLink), mentions.filter(({ isLink }) => !isLink)];
   const change = changes.get(type);
   const { table = '', identifier: column = '' } = change?.before ?? {};
@@ -150,7 +150,7 @@ function checksOf(
 }
 
 /** Values of a VALUES clause have no type of their own. */
-const valueSql = ({ identifier }: RecordType, value: Identifier, { name, literal }: Dialect): string =>
+const valueSql = ({ identifier }: RecordType, value: Identifier, { name }: Dialect): string =>
   identifier.kind.isCounted ? literal(value) : `cast(${literal(value)} as ${identifierSql(identifier, name)})`;
 
 /** Balances the tree: SQLite limits expression depth to 1,000. */
@@ -165,7 +165,7 @@ function sameValues(
   change: TypeChange,
   members: UniqueMembers['members'],
   item: JsonObject,
-  { name, literal }: Dialect,
+  { name }: Dialect,
 ): string | undefined {
   const terms = members.flatMap((member) => {
     const value = valueAfter(change, member);

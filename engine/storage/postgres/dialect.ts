@@ -109,7 +109,6 @@ const dialect: Dialect = {
   revision: { sql: `select xmin::text from ${ENGINE_PREFIX}model`, inEachSnapshot: false, renew: [] },
   knex: knex({ client: 'pg' }),
   quote,
-  literal,
   array: (json, from, order) => `(select concat('[', string_agg(${json}, ',' order by ${order}), ']') from ${from})`,
   hasKey: (key) => `(${keyOf(key)}) is not null`,
   // json_object_agg would put spaces between the keys.

@@ -8,7 +8,7 @@ import { identifierSql } from '../../model/identifier.ts';
 import type { RecordType } from '../../model/model.ts';
 import type { View } from '../../query/list-query.ts';
 import { type Column, columnType, writtenSql } from '../columns.ts';
-import type { Dialect, SingleWrites } from '../dialect.ts';
+import { type Dialect, literal, type SingleWrites } from '../dialect.ts';
 import type { Statement } from '../driver.ts';
 import { UNCHARGED_CHARS } from '../read/reads.ts';
 import { recordJson, ROOT_ALIAS, tablesOfView } from '../read/views.ts';
@@ -49,7 +49,7 @@ function linkSql({ identifier }: RecordType, index: number): string {
 }
 
 function insertNew(type: RecordType, columns: readonly Column[], dialect: Dialect): string {
-  const { quote, literal } = dialect;
+  const { quote } = dialect;
   const { column, kind } = type.identifier;
   const sequence = `pg_get_serial_sequence(${literal(quote(type.table))}, ${literal(column)})::regclass`;
   const identifier = kind.isCounted

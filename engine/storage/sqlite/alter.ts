@@ -2,7 +2,7 @@
 import { ENGINE_PREFIX } from '../../model/model.ts';
 import type { Column } from '../columns.ts';
 import { addColumn, columnWords, createIndex, ON_DELETE } from '../tables.ts';
-import type { Dialect } from '../dialect.ts';
+import { type Dialect, literal } from '../dialect.ts';
 import { type Altered, type Edit, plainTasks, type TableAlteration, type Task } from '../migrate/task.ts';
 
 function statementOf(edit: Edit, { table, columns }: TableAlteration, dialect: Dialect): string | undefined {
@@ -11,7 +11,7 @@ function statementOf(edit: Edit, { table, columns }: TableAlteration, dialect: D
     case 'addColumn': {
       const { column } = edit;
       const value = columns.find((source) => source.column.name === column.name)?.value;
-      if (value !== dialect.literal(column.default) || (!column.nullable && column.default === null)) return undefined;
+      if (value !== literal(column.default) || (!column.nullable && column.default === null)) return undefined;
       return addColumn(table, column.name, `${columnWords(column, dialect)}${references(column, dialect)}`, dialect);
     }
     case 'changeColumn':
@@ -39,7 +39,7 @@ function rebuilding(
   { table, identifier, keyType, columns: sources, create, indexes, others }: TableAlteration,
   dialect: Dialect,
 ): readonly Task[] {
-  const { quote, literal } = dialect;
+  const { quote } = dialect;
   const fresh = `${ENGINE_PREFIX}new_${table}`;
   const added = others.map(({ name }) => quote(name));
   const columns = [...[identifier, ...sources.map(({ column }) => column.name)].map(quote), ...added].join(', ');

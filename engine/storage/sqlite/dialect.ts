@@ -59,7 +59,6 @@ export const sqliteDialect: Dialect = {
   },
   knex: knex({ client: 'better-sqlite3', useNullAsDefault: true }),
   quote,
-  literal,
   array: (json, from, order) => `(select concat('[', group_concat(${json}, ',' order by ${order}), ']') from ${from})`,
   hasKey: (key) => `json_type(${quote(OPEN_COLUMN)}, ${keyPath(key)}) is not null`,
   withoutKeys: (keys) => `json_remove(${[quote(OPEN_COLUMN), ...keys.map(keyPath)].join(', ')})`,
