@@ -61,12 +61,11 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions) {
   const admit = createAdmission(admission);
   const serve = createServe(routesOf, { ...options, sending, admit });
 
-  const reply = (answer: Answer, request: IncomingMessage, response: ServerResponse): Promise<void> =>
-    answers.send(request, response, answer, sending);
-
-  /** Sends a page without the headers of records, since pages have their own. */
-  const sendPage = (answer: Answer, request: IncomingMessage, response: ServerResponse): Promise<void> =>
-    answers.send(request, response, answer, { ...sending, headOf: () => ({}) });
+  const replying = (how: SendOptions) => (answer: Answer, request: IncomingMessage, response: ServerResponse) =>
+    answers.send(request, response, answer, how);
+  const reply = replying(sending);
+  // Pages have headers of their own.
+  const sendPage = replying({ ...sending, headOf: () => ({}) });
 
   const handler: Handler = (request, response, next) => {
     const { path } = targetOf(request);

@@ -11,7 +11,6 @@ import type { Dialect } from './dialect.ts';
 import { type Awaitable, type Driver, type DriverOptions, type Reader, type Replica, UNLIMITED } from './driver.ts';
 import { createLogReads } from './log/history.ts';
 import { prepare, type PreparedTables } from './migrate/apply.ts';
-import { currentNumber } from './migrate/applied.ts';
 import { createReads, type Reads } from './read/reads.ts';
 import { refuseUnusableFile } from './sqlite/backup.ts';
 import { connect } from './sqlite/connection.ts';
@@ -19,6 +18,7 @@ import { sqliteDialect } from './sqlite/dialect.ts';
 import { openSqlite } from './sqlite/driver.ts';
 import { createFeed, type Feed } from './log/feed.ts';
 import type { Store } from './store.ts';
+import { METADATA } from './tables.ts';
 import { createWrites, type WriteOptions } from './write/writes.ts';
 
 type StorageOptions = DriverOptions &
@@ -68,7 +68,7 @@ export async function openStorage(
       ready: async () => {
         await driver.ping();
         await driver.requireUsable();
-        return { database: await currentNumber(driver), serves: history.own?.number ?? 0 };
+        return { database: Number(await driver.value(METADATA.lastNumber, [])), serves: history.own?.number ?? 0 };
       },
       usage: () => [
         ...driver.usageOf('primary'),

@@ -60,13 +60,6 @@ export class RefusedByOthers extends Problem {
   }
 }
 
-export const missingPrivilege = (cause: unknown): Problem =>
-  new Problem(
-    'missing-privilege',
-    'The database user of the service lacks a privilege; the log of the service says which one',
-    { cause },
-  );
-
 /** A table, column or schema that the service needs was removed or hidden by another user of the database. */
 export class MissingObject extends Problem {
   constructor(cause: Error) {

@@ -239,9 +239,6 @@ export async function historyOf(model: Model, driver: Driver): Promise<History> 
   return { state, digest, applied, last, own, tables };
 }
 
-export const currentNumber = async (reader: Reader): Promise<number> =>
-  Number(await reader.value(METADATA.lastNumber, []));
-
 export async function remember(
   writer: Writer,
   { applied: before, last = 0, digest }: History,

@@ -2,7 +2,7 @@
 import { answerTooLong, innermost, Problem, NotYetThere, StartError, tooNested } from '../../problem.ts';
 import { ConstraintError, type RulePlace } from '../driver.ts';
 import type { PostgresAddress } from './address.ts';
-import { diskFull, isOutage, missingPrivilege, MissingObject, RefusedByOthers, unavailable } from '../unavailable.ts';
+import { diskFull, isOutage, MissingObject, RefusedByOthers, unavailable } from '../unavailable.ts';
 
 function textOf(
   error: unknown,
@@ -33,6 +33,7 @@ const invalidRow: Translate = (cause) =>
 /** Its list of time zones is older than that of Node.js. */
 const unknownZone: Translate = (cause) =>
   new Problem('invalid-query', 'The database does not know the time zone', { cause });
+const UNPRIVILEGED = 'The database user of the service lacks a privilege; the log of the service says which one';
 const redacted = (cause: unknown): Error => new Error(stateOf(cause), { cause });
 
 /** `SQLSTATE routine` -> problem; the first match applies. The routine is a function of the server. */
@@ -43,7 +44,7 @@ const TRANSLATIONS: readonly (readonly [RegExp, Translate])[] = [
   [/^23P01/, (cause) => new RefusedByOthers(messageOf(cause), cause, placeOf(cause), 'unique-conflict')],
   // Third-party objects cause these: a view, a rule or a narrowed column.
   [/^(42501 ExecWithCheckOptions|0A000 RewriteQuery|23|44|22001|22003)/, refused],
-  [/^42501/, (cause) => missingPrivilege(redacted(cause))],
+  [/^42501/, (cause) => new Problem('missing-privilege', UNPRIVILEGED, { cause: redacted(cause) })],
   [/^(42P01|42703|3F000)/, (cause) => new MissingObject(redacted(cause))],
   // ENOSPC has a SQLSTATE; only the failing routine reveals EFBIG and EDQUOT.
   [/^(53100|XX000 (mdextend|mdzeroextend|BufFileDumpBuffer)$)/, (cause) => diskFull(cause)],

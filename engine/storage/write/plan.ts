@@ -27,7 +27,6 @@ import { type Allowed, confirmValues, type Expected, forbiddenFirst } from './al
 import { checkLinks, stampChanged } from './resolve.ts';
 import {
   finalValue,
-  deletedByBody,
   idOf,
   isIn,
   isNode,
@@ -263,12 +262,15 @@ function refuseDeleted(session: WriteSession, changed: readonly Node[]): void {
   const isDeleted = (node: Node): boolean => isIn(session.cascaded, node.type, node.identifier ?? 0);
   refuseNamed(session, isDeleted, 'together with its owner');
   throwRefused(session, 'invalid-reference');
-  for (const node of changed) if (isDeleted(node)) throw deletedByBody(node.pointer);
-  for (const { assigned, type } of [...changed, ...session.created])
-    for (const { target, column } of type.references) {
-      const { value = null, pointer } = assigned.get(column) ?? {};
-      if (value !== null && !isNode(value) && isIn(session.cascaded, target, value)) throw deletedByBody(pointer ?? '');
-    }
+  const links = [...changed, ...session.created].flatMap(({ assigned, type }) =>
+    type.references.flatMap(({ target, column }) => {
+      const { value = null, pointer = '' } = assigned.get(column) ?? {};
+      return value !== null && !isNode(value) && isIn(session.cascaded, target, value) ? pointer : [];
+    }),
+  );
+  const [pointer] = [...changed.filter(isDeleted).map((node) => node.pointer), ...links];
+  const message = 'This record, or one that it is linked to, is deleted by this same body';
+  if (pointer !== undefined) throw faultyRequest('invalid-reference', [{ pointer, code: 'deleted', message }]);
 }
 
 function refuseNamed(session: WriteSession, isDeleted: (node: Node) => boolean, how: string): void {

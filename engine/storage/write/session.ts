@@ -25,7 +25,7 @@ import {
   type UniqueMembers,
 } from '../../model/model.ts';
 import { ALL_RIGHTS, entryOf, type Rights } from '../../model/rights.ts';
-import { type Fault, faultyRequest, type Problem, type ProblemCode } from '../../problem.ts';
+import { type Fault, faultyRequest, type ProblemCode } from '../../problem.ts';
 import { foldedText, type Stamp } from '../columns.ts';
 import type { Driver, Reader, Row, Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
@@ -423,11 +423,6 @@ export function throwRefused(session: WriteSession, code: ProblemCode, known: re
   const refused = session.refusals.flatMap((refusal) => (refusal.code === code ? refusal.fault : []));
   throwInOrder(session, code, [...known, ...refused]);
 }
-
-export const deletedByBody = (pointer: string): Problem => {
-  const message = 'This record, or one that it is linked to, is deleted by this same body';
-  return faultyRequest('invalid-reference', [{ pointer, code: 'deleted', message }]);
-};
 
 export function throwInOrder({ records }: WriteSession, code: ProblemCode, faults: readonly Fault[]): void {
   if (faults.length > 0) throw faultyRequest(code, inDocumentOrder(faults, documentOf(records)));
