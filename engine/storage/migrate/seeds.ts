@@ -8,6 +8,7 @@ import {
   type Model,
   newItems,
   type RecordType,
+  recordsWithin,
   referredFirst,
   type UniqueMembers,
   uniqueIndexes,
@@ -55,7 +56,10 @@ export function seedSteps(
   const changes = new Map(filled.map((change) => [change.type, change]));
   const pending = [...model.types.values()].map((type) => {
     const done = seeded.get(changes.get(type)?.before.name ?? '');
-    return pendingSeeds(type, done).map((item) => mentionOf(type, item));
+    return pendingSeeds(type, done).map((item): Mention => {
+      const identifier = identifierOfSeed(type, item);
+      return { type, item, identifier, seed: identifier, isLink: false };
+    });
   });
   const allPending = pending.flat();
   return pending.flatMap((seeds) => {
@@ -64,7 +68,7 @@ export function seedSteps(
     const more = seeds.length > SHOWN ? ` and ${seeds.length - SHOWN} more` : '';
     const shown = seeds.slice(0, SHOWN).map(({ identifier }) => identifier);
     const detail = `record${seeds.length === 1 ? '' : 's'} ${shown.join(', ')}${more}`;
-    const named = Map.groupBy([...seeds, ...seeds.flatMap((seed) => [...mentionsIn(seed)])], (one) => one.type);
+    const named = Map.groupBy([...seeds, ...seeds.flatMap(mentionsIn)], (one) => one.type);
     const checks = [...named].flatMap(([one, mentions]) => checksOf(one, mentions, changes, allPending, dialect));
     const tables = [...named.values()]
       .flat()
@@ -89,21 +93,13 @@ interface Mention {
   readonly isLink: boolean;
 }
 
-function mentionOf(type: RecordType, item: JsonObject, seed?: Identifier): Mention {
-  const identifier = identifierOf(type.identifier, item[type.identifier.name]);
-  const isLink = seed !== undefined && identifier !== undefined;
-  return { type, item, identifier, seed: seed ?? identifier ?? 0, isLink };
-}
-
-function* mentionsIn({ type, item, seed }: Mention): Generator<Mention> {
-  for (const relation of type.relations.values())
-    for (const related of [item[relation.name]].flat()) {
-      if (!isObject(related) || linkKeyIn(relation, related)) continue;
-      const mention = mentionOf(relation.target, related, seed);
-      yield mention;
-      yield* mentionsIn(mention);
-    }
-}
+/** Unique values name a record that is there. */
+const mentionsIn = ({ type, item: seedItem, seed }: Mention): readonly Mention[] =>
+  recordsWithin(type, seedItem).flatMap(({ relation, body: item, identifier }) =>
+    linkKeyIn(relation, item)
+      ? []
+      : { type: relation.target, item, identifier, seed, isLink: identifier !== undefined },
+  );
 
 /** Finds records of a type that conflict with seeds. */
 function checksOf(
