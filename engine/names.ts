@@ -108,3 +108,7 @@ export function isOneEditAway(given: string, name: string): boolean {
   const isSwap = [...one].toSorted().join('') === [...other].toSorted().join('');
   return distance(one, other) <= (isSwap ? 2 : 1);
 }
+
+/** `a, b and 3 more`: the first of so many, of which `names` may lack the last. */
+export const firstOf = (names: readonly unknown[], most: number, count = names.length): string =>
+  names.slice(0, most).join(', ') + (count > most ? ` and ${count - most} more` : '');

@@ -1,11 +1,14 @@
 /** `backup FILE` copies the database while the service runs; `restore FILE` replaces the database by the copy. */
+import { firstOf } from '../names.ts';
 import { Problem, StartError } from '../problem.ts';
 import type { Settings } from '../settings/settings.ts';
 import { type Assessed, assessIn, blockers, formatSteps } from '../storage/migrate/assess.ts';
 import { ownView, planFor } from '../storage/migrate/apply.ts';
-import { backUp, listed, restore } from '../storage/sqlite/backup.ts';
+import { backUp, restore } from '../storage/sqlite/backup.ts';
 import { print, printError } from '../process.ts';
 import { BOOLEAN, command, databaseFile, withDatabase } from './command.ts';
+
+const MAX_NAMED = 20;
 
 const BACKUP =
   'records backup FILE [--force]: copies the database of DATABASE_URL to FILE, and verifies the copy; --force overwrites an existing file';
@@ -15,7 +18,9 @@ export const backup = command(BACKUP, { force: BOOLEAN }, ['FILE'], async ({ for
   const { rows, tables, foreign } = await backUp(file, to, force);
   print(`${to}: ${rows} rows in ${tables} tables, verified`);
   if (foreign.length > 0)
-    printError(`Not made by this engine, and refused by "records restore" without --force: ${listed(foreign)}`);
+    printError(
+      `Not made by this engine, and refused by "records restore" without --force: ${firstOf(foreign, MAX_NAMED)}`,
+    );
   return 0;
 });
 
@@ -44,7 +49,7 @@ export const restoreBackup = command(RESTORE, { force: BOOLEAN }, ['FILE'], asyn
 });
 
 const refuseForeign = (from: string, foreign: readonly string[]): string =>
-  `${from} holds what this engine did not make: ${listed(foreign)}.
+  `${from} holds what this engine did not make: ${firstOf(foreign, MAX_NAMED)}.
 Triggers and views run as part of what the service does. Restore it with --force if you know them. Nothing was changed.`;
 
 async function fits(settings: Settings, from: string, copy: string): Promise<void> {

@@ -1,5 +1,6 @@
 /** Checks a plan against the rows: which records each step affects, and whether it may run. */
 import type { Identifier } from '../../model/identifier.ts';
+import { firstOf } from '../../names.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader } from '../driver.ts';
 import {
@@ -180,8 +181,7 @@ export const formatSteps = (steps: readonly Assessed[], { sql = false, notes = f
       const lines = [
         ...affected.map(({ count, identifiers, seeds, says }) => {
           const named = identifiers.map((one, at) => (seeds ? `${one} for seed ${seeds[at]} of ${step.type}` : one));
-          const more = count > identifiers.length ? ` and ${count - identifiers.length} more` : '';
-          return `${count} ${count === 1 ? 'record' : 'records'}: ${says} (${named.join(', ')}${more})`;
+          return `${count} ${count === 1 ? 'record' : 'records'}: ${says} (${firstOf(named, MAX_IDENTIFIERS, count)})`;
         }),
         ...obstacles,
         ...triggers.map((name) => `fires trigger ${name}, which the engine did not make`),

@@ -13,6 +13,7 @@ import {
   type UniqueMembers,
   uniqueIndexes,
 } from '../../model/model.ts';
+import { firstOf } from '../../names.ts';
 import { innermost, Problem, reasonOf } from '../../problem.ts';
 import { type Clock, encode, encodedDefault, heldOperand } from '../columns.ts';
 import { type Dialect, literal } from '../dialect.ts';
@@ -65,9 +66,8 @@ export function seedSteps(
   return pending.flatMap((seeds) => {
     const type = seeds[0]?.type;
     if (!type) return [];
-    const more = seeds.length > SHOWN ? ` and ${seeds.length - SHOWN} more` : '';
-    const shown = seeds.slice(0, SHOWN).map(({ identifier }) => identifier);
-    const detail = `record${seeds.length === 1 ? '' : 's'} ${shown.join(', ')}${more}`;
+    const identifiers = seeds.map(({ identifier }) => identifier);
+    const detail = `record${seeds.length === 1 ? '' : 's'} ${firstOf(identifiers, SHOWN)}`;
     const named = Map.groupBy([...seeds, ...seeds.flatMap(mentionsIn)], (one) => one.type);
     const checks = [...named].flatMap(([one, mentions]) => checksOf(one, mentions, changes, allPending, dialect));
     const tables = [...named.values()]

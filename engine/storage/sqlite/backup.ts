@@ -156,12 +156,6 @@ export function refuseInUse(file: string, how = '; stop the service first'): voi
   }
 }
 
-const MAX_NAMED = 20;
-
-export const listed = (foreign: readonly string[]): string =>
-  foreign.slice(0, MAX_NAMED).join(', ') +
-  (foreign.length > MAX_NAMED ? ` and ${foreign.length - MAX_NAMED} more` : '');
-
 /** A trigger that does nothing but write to the log, whoever made it. */
 const RECORDS = new RegExp(`^create trigger [^;]* begin (insert into ${LOG_TABLE} [^;]*; )+end$`, 'i');
 

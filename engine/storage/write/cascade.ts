@@ -1,6 +1,7 @@
 /** Deletion: before any write, one walk finds the records to delete and the records to unlink. */
 import type { Identifier } from '../../model/identifier.ts';
 import type { JoinTable, RecordType, Reference } from '../../model/model.ts';
+import { firstOf } from '../../names.ts';
 import { can, namesRecords, relationsFor, type Rights, showsLink } from '../../model/rights.ts';
 import { type Fault, type FaultPlace, faultyRequest, MAX_ERRORS, type Problem } from '../../problem.ts';
 import { recordNames } from './conflicts.ts';
@@ -177,21 +178,14 @@ async function refuseRestricted(session: WriteSession, levels: readonly Level[],
       else
         for (const [parent, some] of Map.groupBy(found, ([one]) => one)) {
           const staying = some.map(([, identifier]) => identifier);
-          const message = refers([child, staying], [above.type, parent]);
+          const refer = staying.length > 1 ? 'refer' : 'refers';
+          const message = `${child.name} ${firstOf(staying, MAX_LISTED)} ${refer} to ${above.type.name} ${parent}`;
           faults.push({ pointer, code: 'restrict', message, ...recordNames(rights, child, staying) });
         }
     }
   for (const who of hidden)
     faults.push({ pointer, code: 'restrict', message: `${who} refer to what would be deleted` });
   if (faults.length > 0) throw faultyRequest('restrict-conflict', faults.slice(0, MAX_ERRORS));
-}
-
-function refers(
-  [child, found]: readonly [RecordType, readonly Identifier[]],
-  [type, identifier]: readonly [RecordType, Identifier],
-): string {
-  const more = found.length > MAX_LISTED ? ` and ${found.length - MAX_LISTED} more` : '';
-  return `${child.name} ${found.slice(0, MAX_LISTED).join(', ')}${more} ${found.length > 1 ? 'refer' : 'refers'} to ${type.name} ${identifier}`;
 }
 
 const nameOfLink = (rights: Rights, type: RecordType, from: Reference | JoinTable): string | undefined =>
