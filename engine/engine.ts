@@ -24,7 +24,6 @@ import type { PreparedTables } from './storage/migrate/apply.ts';
 import { UNUSED_NAMES } from './storage/migrate/assess.ts';
 import { openStorage } from './storage/open.ts';
 import type { Clock } from './storage/columns.ts';
-import type { ModelNumbers } from './storage/store.ts';
 
 export type Engine = Awaited<ReturnType<typeof startEngine>>;
 
@@ -98,7 +97,7 @@ export async function startEngine(settings: EngineSettings) {
     rateLimit: isLimited ? await createRateLimit(settings.rateLimit, nameOf, addressOf) : undefined,
   };
   const http = createHandler(clients.routesOf, options);
-  const ready = (): Promise<ModelNumbers> => store.ready();
+  const { ready } = store;
   metrics?.watch(
     () => store.usage(),
     () => readinessOf({ ...http, ready }),

@@ -57,14 +57,10 @@ export async function openStorage(
     if ([...model.types.values()].some(({ history: isRecorded }) => isRecorded)) driver.onWrite(feed.hear);
     const replicas = readUrl === '' ? [] : ((await databaseAt(readUrl).replicas?.(options, driver)) ?? []);
     const { answers, drivers } = createReplicaReads(reads, replicas, mapped, observer);
-    const { get, page, stream, summary } = readUrl === '' ? reads : answers;
     const store: Store = {
+      ...(readUrl === '' ? reads : answers),
       ...createLogReads(driver, reads),
       ...createWrites(driver, reads, { served: driver.served, writeRows, clock }),
-      get,
-      page,
-      stream,
-      summary,
       ready: async () => {
         await driver.ping();
         await driver.requireUsable();
