@@ -71,7 +71,6 @@ const timeAt = (now: Date): Operand => ({ value: 'now', shown: 'the time', read:
 
 const ANY_CLAIM: Operand = {
   value: 'claim',
-  shown: 'a claim',
   read: (type, field) => (field && listed(field)?.[0]) ?? type.good(field ?? { constraints: {}, examples: [] }, 0),
 };
 

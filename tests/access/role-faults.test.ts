@@ -49,7 +49,10 @@ test.each([
     '2:35 wrong-type "number" must be text or a number or true or false or a mapping (keys and values), not nothing; for null, write',
   ],
   ['role: a\nread: { Order: { where: { number: { in: 7 } } } }', '2:41 wrong-type "in" must be a list'],
-  ['role: a\nread: { Order: { where: { number: { gt: { now: true } } } } }', '2:41 bad-condition'],
+  [
+    'role: a\nread: { Order: { where: { number: { gt: { now: true } } } } }',
+    '2:41 bad-condition the time is not a valid value of "number"; expected an integer',
+  ],
   [
     'role: a\nread: { Order: { where: { number: { gt: { claims: x } } } } }',
     '2:43 unknown-key "gt" has no key "claims"; did you mean "claim"?',
