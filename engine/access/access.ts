@@ -102,7 +102,7 @@ export function openAccess(
   // The log needs the name after the request, when the token may have been revoked.
   const known = new WeakMap<IncomingMessage, Identity | Problem>();
   const ofCredentials = ({ headers }: IncomingMessage) =>
-    identified(headers.authorization, { grants, issuers, hasAnonymous: roles.has(ANONYMOUS) });
+    identified(headers.authorization, grants, issuers, roles.has(ANONYMOUS));
   const resultOf = (request: IncomingMessage): Identity | Problem => {
     const found = known.get(request) ?? ofCredentials(request);
     if (found instanceof Promise) throw new Error('The client of this request was not awaited');
@@ -172,15 +172,11 @@ export function ofHost(given: GivenIdentity): Identity {
   return { name, key: `host ${name}`, role: typeof role === 'string' ? role : undefined, claims };
 }
 
-interface Known {
-  readonly grants: Grants;
-  readonly issuers: Issuers | undefined;
-  readonly hasAnonymous: boolean;
-}
-
 function identified(
   header: string | undefined,
-  { grants, issuers, hasAnonymous }: Known,
+  grants: Grants,
+  issuers: Issuers | undefined,
+  hasAnonymous: boolean,
 ): Identity | Problem | Promise<Identity | Problem> {
   if (header === undefined && hasAnonymous) return { name: null, key: ' anonymous', role: ANONYMOUS, claims: {} };
   if (header === undefined) return unauthorized('This request needs a token: Authorization: Bearer TOKEN', 'Bearer');

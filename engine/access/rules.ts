@@ -94,7 +94,7 @@ function equalitiesIn(scope: JsonObject | undefined, { fields, relations }: Reco
   );
 }
 
-const hasNull = ({ target, ...relation }: Relation, value: boolean): Filter => {
+export const hasNull = ({ target, ...relation }: Relation, value: boolean): Filter => {
   const path = { name: `${relation.name}.${target.identifier.name}`, type: target, field: undefined };
   return { kind: 'value', path: { ...path, relations: [{ ...relation, target }] }, operator: 'null', value };
 };
@@ -166,13 +166,11 @@ interface RoleBinding extends Binding {
 
 function typesFor(binding: RoleBinding): ReadonlyMap<string, TypeRights> {
   const all = [...binding.model.types.values()].map((type) => {
-    const [create, update, remove] = WRITING.map((action) => writeEntry(binding, type, action));
+    const [create, update, remove] = ACTIONS.slice(1).map((action) => writeEntry(binding, type, action));
     return [type.name, { read: readEntry(binding, type), create, update, delete: remove }] as const;
   });
   return new Map(all.filter(([, rights]) => Object.values(rights).some((entry) => entry !== undefined)));
 }
-
-const WRITING = ['create', 'update', 'delete'] as const;
 
 type Bound = Pick<Entry, 'where' | 'to' | 'set'>;
 

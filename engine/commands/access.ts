@@ -6,13 +6,14 @@ import { createServer } from 'node:http';
 import { stringify } from 'yaml';
 import { bindConditions, type Claims } from '../access/conditions.ts';
 import { placeOf, type Role, type Written } from '../access/roles.ts';
-import { createBinder, type Rule, ruleOf } from '../access/rules.ts';
+import { createBinder, hasNull, type Rule, ruleOf } from '../access/rules.ts';
 import { type Engine, startEngine } from '../engine.ts';
 import { unescaped } from '../http/routes.ts';
 import { isObject, type JsonObject, type JsonValue, parsedJson } from '../json/json.ts';
+import { type Filter, prefixed } from '../model/filters.ts';
 import { identifierIn, type Model, newItems, ownersOf, type RecordType, recordsWithin } from '../model/model.ts';
 import { type Action, ACTIONS, ALL_RIGHTS, entryOf, requiresHidden, withOwned } from '../model/rights.ts';
-import { StartError } from '../problem.ts';
+import { type Fault, StartError } from '../problem.ts';
 import { print } from '../process.ts';
 import { orderBy } from '../query/paging.ts';
 import { defaultView, ownFields } from '../query/paths.ts';
@@ -71,8 +72,6 @@ function summaryOf({ where, to, set }: Rule, written: Written['value'] = true): 
 const yamlOf = (value: unknown): string => stringify(value, { collectionStyle: 'flow', lineWidth: 0 }).trim();
 
 const ACTIONS_OF: Readonly<Record<string, readonly Action[]>> = {
-  GET: ['read'],
-  HEAD: ['read'],
   POST: ['create'],
   PUT: ['read', 'update'],
   PATCH: ['read', 'update'],
@@ -99,16 +98,18 @@ const explain = command(
       const url = new URL(path, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
       if (method !== 'GET' && method !== 'HEAD') url.searchParams.set('dryRun', 'true');
       const body = given ?? (method === 'PATCH' || method === 'PUT' ? '{}' : null);
-      const headers = { 'content-type': 'application/json', prefer: 'max-affected=10000' };
+      const [, segment = '', identifier = ''] = /^\/api\/([^/?]+)(?:\/([^/?$][^/?]*))?/.exec(url.pathname) ?? [];
+      // The question is what the role may do, not whether a client has read the record.
+      const tag = identifier !== '' && ACTIONS_OF[method]?.includes('read') ? { 'if-match': '*' } : {};
+      const headers = { 'content-type': 'application/json', prefer: 'max-affected=10000', ...tag };
       const answer = await fetch(url, { method, headers, body });
       const lines = [`${answer.status} ${method} ${path}`];
       if (answer.status >= 400) lines.push(...reasonsIn(await answer.text()));
       const { model } = engine;
       const known = knownOf(role, model);
-      const [, segment = '', identifier = ''] = /^\/api\/([^/?]+)(?:\/([^/?$][^/?]*))?/.exec(url.pathname) ?? [];
       const type = [...model.types.values()].find((one) => one.path === unescaped(segment));
       const unmetOf = (text: string, of: RecordType, action: Action) => unmetBy(text, of, action, engine, role, claims);
-      for (const action of url.searchParams.has('on') ? ACTIONS_OF_UPSERT : (ACTIONS_OF[method] ?? [])) {
+      for (const action of url.searchParams.has('on') ? ACTIONS_OF_UPSERT : (ACTIONS_OF[method] ?? ['read'])) {
         if (!type) break;
         const unmet = identifier === '' ? [] : await unmetOf(unescaped(identifier), type, action);
         lines.push(`  ${action}: ${describeRule(known, type, action)}`, ...unmet);
@@ -119,7 +120,7 @@ const explain = command(
       const named = type ? namedIn(type, parsedJson(given ?? ''), method === 'PATCH') : [];
       for (const { type: target, body: sent, identifier: of, pointer } of named) {
         if (of === undefined) continue;
-        for (const action of ACTIONS_OF[Object.keys(sent).length > 1 ? 'PATCH' : 'GET'] ?? []) {
+        for (const action of (Object.keys(sent).length > 1 && ACTIONS_OF['PATCH']) || ['read']) {
           const unmet = await unmetOf(String(of), target, action);
           const described = describeRule(known, target, action);
           if (unmet.length > 0) lines.push(`  ${pointer}, ${action} of ${target.name}: ${described}`, ...unmet);
@@ -146,34 +147,45 @@ function namedIn(type: RecordType, sent: JsonValue | undefined, areStored: boole
 
 /** The faults of a problem, each with its place in the body, or else its detail. */
 function reasonsIn(problem: string): readonly string[] {
-  const { detail = '', errors = [] } = JSON.parse(problem || '{}') as {
-    detail?: string;
-    errors?: readonly { pointer?: string; message: string }[];
-  };
-  const faults = errors.flatMap(({ pointer, message }) => (pointer ? `  ${pointer}: ${message}` : []));
+  const { detail = '', errors = [] } = JSON.parse(problem || '{}') as { detail?: string; errors?: readonly Fault[] };
+  const faults = errors.flatMap((one) => ('pointer' in one && one.pointer ? `  ${one.pointer}: ${one.message}` : []));
   return faults.length > 0 ? faults : [`  ${detail}`];
 }
 
 /** A line for each claim that an entry misses, else for each of its conditions that the record does not meet. */
 async function unmetBy(text: string, type: RecordType, action: Action, engine: Engine, role: Role, claims: Claims) {
-  const rule = ruleOf(role, type, engine.model, action);
-  const missing: string[] = [];
-  const rights = createBinder(role, engine.model, (claim) => missing.push(claim))(claims);
-  if (!rule || entryOf(rights, type.name, action)?.where === undefined)
-    return missing.map((claim) => `    not met: the claim ${claim} is missing, or no value of the field`);
+  const unmet: string[] = [];
+  const miss = (claim: string) => unmet.push(`    not met: the claim ${claim} is missing, or no value of the field`);
+  const rights = createBinder(role, engine.model, miss)(claims);
+  const binding = { claims, now: new Date() };
   const { store } = engine.clients().unrestricted.serviceOf(type);
   const view = ownFields(defaultView(type, { name: '', fields: [] }, ALL_RIGHTS));
-  const of = { [type.identifier.name]: text };
-  const unmet: string[] = [];
-  for (const [name, value = null] of rule.where.flatMap((one) => Object.entries(one))) {
-    const condition: JsonObject = { [name]: value };
-    const binding = { claims, now: new Date() };
-    const filters = [of, condition].flatMap((one) => bindConditions(one, type, binding));
+  for (const [written, conditions] of conditionsOn(type, action)) {
+    const filters = [...bindConditions({ [type.identifier.name]: text }, type, binding), ...conditions];
     const query = { view, filters, order: orderBy(type, undefined), offset: 0, limit: 1 };
     const { records } = await store.page({ ...query, cursor: undefined, shared: '' }, 'none');
-    if (records.length === 0) unmet.push(`    not met: ${yamlOf(condition)}`);
+    if (records.length === 0) unmet.push(`    not met: ${written}`);
   }
   return unmet;
+
+  /** As written, and as filters: those of the rule, and those of the owners that decide about a part. */
+  function* conditionsOn(one: RecordType, how: Action, below = [one]): Generator<[string, readonly Filter[]]> {
+    const rule = ruleOf(role, one, engine.model, how);
+    // This look reports the claims that the entry misses.
+    if (entryOf(rights, one.name, how)?.where === undefined) return;
+    for (const [name, value = null] of rule ? rule.where.flatMap((written) => Object.entries(written)) : [])
+      yield [yamlOf({ [name]: value }), bindConditions({ [name]: value }, one, binding)];
+    for (const { relation } of rule === undefined || how === 'read' ? ownersOf(one) : []) {
+      const { target: owner } = relation;
+      const above = below.includes(owner)
+        ? []
+        : conditionsOn(owner, how === 'read' ? how : 'update', [...below, owner]);
+      for (const [written, filters] of above) {
+        const items = [[hasNull(relation, true)], prefixed(relation, filters)];
+        yield [`${written} of ${owner.name}`, [{ kind: 'any', items }]];
+      }
+    }
+  }
 }
 
 export const access: Command = {

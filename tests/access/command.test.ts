@@ -90,6 +90,40 @@ test('explains whether a record may be changed at all, without a body', async ()
   expect(await explained(72)).toMatch(/^403 PATCH .*\n.*\n.*\n {4}not met: \{ name: North \}/);
 });
 
+test('explains whether a part may be changed, which its owner decides, without its tag', async () => {
+  const { environment: own, ...folders } = await createProject({
+    'folder.yaml': `type: Folder
+fields: { state: { type: string }, level: { type: integer } }
+relations: { sheets: { kind: hasMany, type: Sheet, owned: true } }`,
+    'sheet.yaml': 'type: Sheet\npreconditions: required\nfields: { text: { type: string } }',
+  });
+  const access = join(project.directory, 'owner');
+  mkdirSync(access);
+  const text = `role: owner
+read: { Folder: { where: { level: 1 } } }
+update: { Folder: { where: { state: { claim: state } } } }`;
+  writeFileSync(join(access, 'owner.yaml'), text);
+  expect((await runCommand('apply', [], own)).code).toBe(0);
+  await runSql(folders.database, `insert into folders (id, state, level) values (1, 'a', 1), (2, 'b', 1), (3, 'a', 2)`);
+  await runSql(folders.database, `insert into sheets (id, folder_sheets_id) values (1, 1), (2, 2), (3, 3)`);
+  const explained = async (path: string, ...claims: readonly string[]) => {
+    const asked = ['explain', '--role', 'owner', ...claims, ...path.split(' ')];
+    return (await runCommand('access', asked, { ...own, ACCESS_DIR: access })).out.trim();
+  };
+  const state = ['--claim', 'state=a'];
+  for (const method of ['PUT', 'PATCH', 'DELETE']) {
+    expect(await explained(`${method} /api/sheets/1`, ...state)).toMatch(/^200 .*\n.*\n.* through Folder.sheets$/);
+    expect(await explained(`${method} /api/sheets/2`, ...state)).toMatch(
+      /^403 (.*\n)+ {4}not met: \{ state: .* of Folder$/,
+    );
+    expect(await explained(`${method} /api/sheets/3`, ...state)).toMatch(
+      /^404 (.*\n)+ {4}not met: \{ level: 1 \} of Folder\n/,
+    );
+    expect(await explained(`${method} /api/sheets/1`)).toMatch(/^403 (.*\n)+ {4}not met: the claim state is missing/);
+  }
+  await folders.remove();
+});
+
 test('explains each place of a body that is refused', async () => {
   const access = join(project.directory, 'access');
   mkdirSync(access);
