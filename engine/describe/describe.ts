@@ -99,6 +99,7 @@ export function describeRelation(relation: Relation): JsonObject {
     column: link.at === 'source' || (link.at === 'target' && !inverse) ? link.reference.column : undefined,
     through: link.at === 'join' ? link.table.name : undefined,
     required: link.at === 'source' ? relation.required : undefined,
+    readOnly: relation.readOnly,
     owned: isParent ? owned : undefined,
     onDelete: link.at === 'source' ? link.reference.onDelete : undefined,
     acyclic: link.at !== 'join' && relation.target === relation.source ? link.reference.acyclic : undefined,

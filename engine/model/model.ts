@@ -99,6 +99,8 @@ export interface Relation {
   readonly inverse: Relation | undefined;
   readonly toMany: boolean;
   readonly required: boolean;
+  /** Whether the client may never change it. */
+  readonly readOnly?: true;
   /** The service deletes related records without a parent. */
   readonly owned: boolean;
   readonly nested: Nested;

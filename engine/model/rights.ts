@@ -153,10 +153,6 @@ export function showsLink(rights: Rights, type: RecordType, reference: Reference
 export const takes = (rights: Rights, type: RecordType, action: 'create' | 'update', name: string): boolean =>
   has(entryOf(rights, type.name, action), type, name);
 
-/** Whether the client, not its role, gives the value. */
-export const chooses = (rights: Rights, type: RecordType, action: 'create' | 'update', name: string): boolean =>
-  takes(rights, type, action, name) && !Object.hasOwn(entryOf(rights, type.name, action)?.set ?? {}, name);
-
 const takesSome = (rights: Rights, type: RecordType, name: string): boolean =>
   takes(rights, type, 'create', name) || takes(rights, type, 'update', name);
 
@@ -344,9 +340,10 @@ function seeType(
   for (const relation of [...relations.values(), ...writeOnly.relations]) {
     const { target, inverse, fields, owned } = relation;
     const isPart = owned && rights.tables !== undefined && entryOf(rights, target.name, 'read')?.isPart === true;
+    const isFixed = isWritten && !(takesSome(rights, type, relation.name) && canSet(rights, relation));
     revisions.set(relation, {
       ...(isPart ? { parts: partsOf(target.table) } : {}),
-      ...(isWritten && !takesSome(rights, type, relation.name) ? { required: false } : {}),
+      ...(isFixed ? { readOnly: true, required: false } : {}),
       nested: canWriteThrough(rights, relation) ? 'write' : 'link',
       inverse: inverse && isInBodies(rights, inverse) ? inverse : undefined,
       fields: fields.filter(({ name }) => shows(rights, target, name)),

@@ -168,6 +168,7 @@ const writingOf = (parts: Components): BodyWriting => ({
   about: (relation) => ({
     title: relation.title,
     description: `${relation.description || relation.target.name}. ${usage(relation)}`.replace('..', '.'),
+    ...(relation.readOnly ? { readOnly: true } : {}),
   }),
   orNull: (schema) => ({ anyOf: [schema, { type: 'null' }] }),
   linkedBy: ({ target: { identifier } }, keys) => {
@@ -183,7 +184,8 @@ const writingOf = (parts: Components): BodyWriting => ({
   },
 });
 
-function usage({ target, toMany, nested, owned, required, link: at }: Relation): string {
+function usage({ target, toMany, nested, owned, required, readOnly, link: at }: Relation): string {
+  if (readOnly) return 'Read-only: leave it out.';
   const link = `{"${target.identifier.name}": ${JSON.stringify(sampleOf(target.identifier))}} links a record`;
   const created = nested === 'write' ? ', an object without an identifier creates one' : '';
   const tree = at.at !== 'join' && at.reference.acyclic ? ' No record can be above itself.' : '';

@@ -10,8 +10,9 @@ import {
   type Model,
   type RecordType,
   type Relation,
+  wholeOf,
 } from '../model/model.ts';
-import { canSet, chooses, requiresHidden, type Rights, seenModel } from '../model/rights.ts';
+import { requiresHidden, type Rights, seenModel, takes } from '../model/rights.ts';
 import { orderBy } from '../query/paging.ts';
 import type { Settings } from '../settings/settings.ts';
 import { servedByIndex } from '../storage/read/heaviness.ts';
@@ -36,7 +37,7 @@ export function* modelDocument(
   const entries: JsonObject[] = [];
   for (const type of types) {
     yield;
-    entries.push(typeEntry(type, model, rights, listed));
+    entries.push(typeEntry(type, rights, listed));
   }
   return {
     title: about.title,
@@ -51,12 +52,11 @@ const OF_TABLES: ReadonlySet<string> = new Set(['table', 'seed', 'renamedFrom', 
 const withoutTables = (described: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(described).filter(([word]) => !OF_TABLES.has(word)));
 
-function typeEntry(type: RecordType, model: Model, rights: Rights, listed: readonly Chains[]): JsonObject {
+function typeEntry(type: RecordType, rights: Rights, listed: readonly Chains[]): JsonObject {
   const described = withoutTables(describeType(type));
   const choosing = ({ name }: Field | Relation): JsonObject => {
-    const [first, other] = (['create', 'update'] as const).filter((action) => chooses(rights, type, action, name));
-    if (first === undefined) return { readOnly: true };
-    return other === undefined ? { chosenOn: first } : {};
+    const [first, other] = (['create', 'update'] as const).filter((action) => takes(rights, type, action, name));
+    return first === undefined ? { readOnly: true } : other === undefined ? { chosenOn: first } : {};
   };
   return {
     ...described,
@@ -73,17 +73,14 @@ function typeEntry(type: RecordType, model: Model, rights: Rights, listed: reado
       isOrderIndexed: field.type.operators.length > 0 && servedByIndex({ view: { type }, order: orderBy(type, field) }),
     })),
     relations: byName(type.relations.values(), (relation) => {
-      const { nested, target, toMany, fields } = relation;
-      const isReadOnly = !canSet(rights, relation);
-      const related = model.types.get(target.name);
+      const { nested, target, toMany, fields, readOnly } = relation;
       return {
         ...withoutTables(describeRelation(relation)),
         label: labelOf(target, fields),
         operators: toMany ? [] : [...target.identifier.type.operators],
-        readOnly: isReadOnly,
         ...choosing(relation),
         // Unlike create, updating a related record requires only "nested: write".
-        canCreate: nested === 'write' && !isReadOnly && related !== undefined && !requiresHidden(rights, related),
+        canCreate: nested === 'write' && !readOnly && !requiresHidden(rights, wholeOf(target)),
       };
     }),
     foundThrough: type.operations.has('list') ? [] : waysTo(type, listed),

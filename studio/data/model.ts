@@ -70,7 +70,7 @@ export interface RelationInfo extends Titled, Chosen {
   readonly fields: readonly string[];
   readonly shown: boolean;
   readonly operators: readonly OperatorName[];
-  readonly readOnly: boolean;
+  readonly readOnly?: boolean;
   readonly canCreate: boolean;
 }
 

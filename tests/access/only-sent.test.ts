@@ -1,9 +1,15 @@
-/** What a role may send and not read stands in the bodies of the OpenAPI document, and in no record. */
+/** What a role may send and not read stands in the bodies of the OpenAPI document, and in no record; what it may not send is read-only. */
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { loadRoles, type Role } from '../../engine/access/roles.ts';
+import { createBinder } from '../../engine/access/rules.ts';
+import { describeType } from '../../engine/describe/describe.ts';
 import type { JsonObject } from '../../engine/json/json.ts';
+import type { RecordType } from '../../engine/model/model.ts';
+import { seenModel } from '../../engine/model/rights.ts';
 import { createDatabase } from '../support/databases.ts';
+import { loadModel } from '../support/model.ts';
 import { as, startService } from './service.ts';
 
 type Schema = JsonObject & { readonly required?: readonly string[]; readonly properties: Record<string, JsonObject> };
@@ -44,6 +50,24 @@ test('parts that are only sent need no link to their owner', async () => {
   const line = components.schemas['OrderLinesInput'];
   expect(Object.keys(line?.properties ?? {}).toSorted()).toEqual(['id', 'product', 'quantity']);
   expect(JSON.stringify(line?.['anyOf'])).toContain('["quantity","product"]');
+});
+
+test('a relation that a role reads and may never send is told as read-only', async () => {
+  const files = 'docs/examples/access/practice';
+  const { components } = await documentFor('vet', `${files}/schema`, `${files}/access`);
+  const { slot, state } = components.schemas['AppointmentInput']?.properties ?? {};
+  expect([slot?.['readOnly'], state?.['readOnly']]).toEqual([true, undefined]);
+  expect(slot?.['description']).toBe('When. Read-only: leave it out.');
+  const model = loadModel(`${files}/schema`);
+  const { roles } = loadRoles(`${files}/access`, model);
+  const toldOf = (name: string): JsonObject => {
+    const rights = createBinder(roles.get(name) as Role, model, () => undefined)({ sub: 'a' });
+    const type = seenModel(model, rights).types.get('Appointment') as RecordType;
+    return describeType(type)['relations'] as JsonObject;
+  };
+  expect(toldOf('vet')).toMatchObject({ slot: { readOnly: true } });
+  // A new record can have the link.
+  expect(JSON.stringify([toldOf('anonymous'), toldOf('accountant')])).not.toContain('readOnly');
 });
 
 test('what neither is read nor may be sent has no name', async () => {
