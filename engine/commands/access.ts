@@ -105,13 +105,13 @@ const explain = command(
       const answer = await fetch(url, { method, headers, body });
       const lines = [`${answer.status} ${method} ${path}`];
       if (answer.status >= 400) lines.push(...reasonsIn(await answer.text()));
-      const { model } = engine;
-      const known = knownOf(role, model);
-      const type = [...model.types.values()].find((one) => one.path === unescaped(segment));
+      const known = knownOf(role, engine.model);
+      const type = [...engine.model.types.values()].find((one) => one.path === unescaped(segment));
       const unmetOf = (text: string, of: RecordType, action: Action) => unmetBy(text, of, action, engine, role, claims);
       for (const action of url.searchParams.has('on') ? ACTIONS_OF_UPSERT : (ACTIONS_OF[method] ?? ['read'])) {
         if (!type) break;
-        const unmet = identifier === '' ? [] : await unmetOf(unescaped(identifier), type, action);
+        const unmet =
+          identifier === '' || answer.status === 400 ? [] : await unmetOf(unescaped(identifier), type, action);
         lines.push(`  ${action}: ${describeRule(known, type, action)}`, ...unmet);
         // The empty body changes nothing, which is always allowed.
         if (action === 'update' && given === undefined && answer.status < 400 && unmet.length > 0)
@@ -126,7 +126,7 @@ const explain = command(
           if (unmet.length > 0) lines.push(`  ${pointer}, ${action} of ${target.name}: ${described}`, ...unmet);
         }
       }
-      if (type?.history) lines.push(`  history: ${describeHistory(role, type, model)}`);
+      if (type?.history) lines.push(`  history: ${describeHistory(role, type, engine.model)}`);
       print(lines.join('\n'));
       return 0;
     } finally {
@@ -152,38 +152,38 @@ function reasonsIn(problem: string): readonly string[] {
   return faults.length > 0 ? faults : [`  ${detail}`];
 }
 
+type Along = (conditions: readonly Filter[]) => readonly Filter[];
+
 /** A line for each claim that an entry misses, else for each of its conditions that the record does not meet. */
 async function unmetBy(text: string, type: RecordType, action: Action, engine: Engine, role: Role, claims: Claims) {
-  const unmet: string[] = [];
-  const miss = (claim: string) => unmet.push(`    not met: the claim ${claim} is missing, or no value of the field`);
-  const rights = createBinder(role, engine.model, miss)(claims);
+  const missing = new Map<string, string>();
+  const rights = createBinder(role, engine.model, (claim, at) => missing.set(at, claim))(claims);
   const binding = { claims, now: new Date() };
   const { store } = engine.clients().unrestricted.serviceOf(type);
   const view = ownFields(defaultView(type, { name: '', fields: [] }, ALL_RIGHTS));
-  for (const [written, conditions] of conditionsOn(type, action)) {
-    const filters = [...bindConditions({ [type.identifier.name]: text }, type, binding), ...conditions];
-    const query = { view, filters, order: orderBy(type, undefined), offset: 0, limit: 1 };
-    const { records } = await store.page({ ...query, cursor: undefined, shared: '' }, 'none');
-    if (records.length === 0) unmet.push(`    not met: ${written}`);
-  }
+  const unmet: string[] = [];
+  await ask(type, action, (conditions) => conditions);
   return unmet;
 
-  /** As written, and as filters: those of the rule, and those of the owners that decide about a part. */
-  function* conditionsOn(one: RecordType, how: Action, below = [one]): Generator<[string, readonly Filter[]]> {
+  /** Asks for the conditions of a rule, and of the owners that decide about a part. */
+  async function ask(one: RecordType, how: Action, along: Along, below: readonly RecordType[] = []): Promise<void> {
     const rule = ruleOf(role, one, engine.model, how);
-    // This look reports the claims that the entry misses.
-    if (entryOf(rights, one.name, how)?.where === undefined) return;
-    for (const [name, value = null] of rule ? rule.where.flatMap((written) => Object.entries(written)) : [])
-      yield [yamlOf({ [name]: value }), bindConditions({ [name]: value }, one, binding)];
+    const miss = (what: string) => void unmet.push(`    not met: ${what}${one === type ? '' : ` of ${one.name}`}`);
+    // Entries report the claims that they miss when they are asked.
+    const claim = entryOf(rights, one.name, how)?.where === undefined && rule ? missing.get(rule.at) : undefined;
+    if (claim !== undefined) return miss(`the claim ${claim} is missing, or no value of the field`);
+    for (const [name, value = null] of rule ? rule.where.flatMap((written) => Object.entries(written)) : []) {
+      const conditions = along(bindConditions({ [name]: value }, one, binding));
+      const filters = [...bindConditions({ [type.identifier.name]: text }, type, binding), ...conditions];
+      const query = { view, filters, order: orderBy(type, undefined), offset: 0, limit: 1 };
+      const { records } = await store.page({ ...query, cursor: undefined, shared: '' }, 'none');
+      if (records.length === 0) miss(yamlOf({ [name]: value }));
+    }
     for (const { relation } of rule === undefined || how === 'read' ? ownersOf(one) : []) {
-      const { target: owner } = relation;
-      const above = below.includes(owner)
-        ? []
-        : conditionsOn(owner, how === 'read' ? how : 'update', [...below, owner]);
-      for (const [written, filters] of above) {
-        const items = [[hasNull(relation, true)], prefixed(relation, filters)];
-        yield [`${written} of ${owner.name}`, [{ kind: 'any', items }]];
-      }
+      const isNone = hasNull(relation, true);
+      const of: Along = (some) => along([{ kind: 'any', items: [[isNone], prefixed(relation, some)] }]);
+      if (below.includes(relation.target)) continue;
+      await ask(relation.target, how === 'read' ? how : 'update', of, [...below, one]);
     }
   }
 }

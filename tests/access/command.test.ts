@@ -67,6 +67,10 @@ test('explains a request', async () => {
     '    not met: { id: { claim: branch } }',
   ]);
   expect((await run(...asked)).out).toContain('the claim branch is missing');
+  // Claims that other types ask for say nothing about this one.
+  expect((await run('explain', '--role', 'branch-reader', 'GET', '/api/tags/7')).out).not.toContain('claim branch');
+  const invalid = await run('explain', '--role', 'branch-reader', 'GET', '/api/branches/x', '--claim', 'branch=1');
+  expect(invalid.out).toMatch(/^400 GET .*\n {2}"x" is not an identifier/);
   expect((await run('explain', '--role', 'branch-reader', 'POST', '/api/orders')).out).toMatch(
     /^403 .*\n.*\n {2}create: no/,
   );
