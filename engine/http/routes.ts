@@ -80,7 +80,7 @@ function writing<Q>(
     const result = await (body.reworded
       ? reworded(() => operation(service, args), body.reworded)
       : operation(service, args));
-    return writeAnswer(result, target.base + path, applied);
+    return writeAnswer(result, target.base + path, minimal || result.json !== undefined ? applied : {});
   };
 }
 

@@ -436,6 +436,14 @@ test('a record without a right to read it has no body, tag and address', async (
   expect([updated.status, updated.text, updated.headers['etag']]).toEqual([204, '', undefined]);
 });
 
+test.each([
+  ['return=representation', undefined],
+  ['return=minimal', 'return=minimal'],
+])('Prefer: %s of a record that may not be read is applied: %s (RFC 7240, 3)', async (prefer, applied) => {
+  const { status, headers } = await send('hider', 'PATCH /api/orders/$mine', { state: 'paid' }, { prefer });
+  expect([status, headers['preference-applied']]).toEqual([204, applied]);
+});
+
 test('403 comes before 412', async () => {
   const stale = { 'if-match': '"old"' };
   expect((await send('branch', 'PATCH /api/orders/$closed', { note: 'x' }, stale)).status).toBe(403);
