@@ -34,6 +34,18 @@ relations:
   about: { kind: belongsTo, type: Person, onDelete: setNull }
   person: { kind: belongsTo, type: Person, onDelete: cascade }
   people: { kind: manyToMany, type: Person }`,
+  offer: `type: Offer
+fields:
+  name: { type: string, unique: true }
+  state: { type: string }
+  price: { type: integer }
+  least: { type: integer }
+relations: { terms: { kind: hasMany, type: Term, inverse: offer, owned: true } }
+checks: [{ must: { price: { gte: { field: least } } } }]`,
+  term: `type: Term
+fields: { days: { type: integer }, most: { type: integer } }
+relations: { offer: { kind: belongsTo, type: Offer, inverse: terms, required: true } }
+checks: [{ must: { days: { lte: { field: most } } } }]`,
   page: `type: Page
 fields: { number: { type: integer, required: true }, text: { type: string } }
 relations: { document: { kind: belongsTo, type: Document, inverse: pages, required: true } }
@@ -53,6 +65,10 @@ write: { Document: { where: { unit: { claim: unit } } }, Person: { where: { tena
   // Records whose links it does not see.
   keeper: `read: { Person: { only: [name, tenant] }, Tenant: { where: { plan: free } } }
 write: { Person: { only: [name, tenant] } }`,
+  // Fields that only checks compare.
+  seller: `read: { Offer: { except: [least] }, Term: { except: [most] } }
+create: { Offer: { except: [least] } }
+update: { Offer: { where: { state: open }, except: [least] } }`,
   // Values that the client does not choose.
   setter: `read: { Document: { where: { unit: { claim: unit } } } }
 create: { Document: { set: { unit: { claim: unit } } } }
@@ -82,6 +98,9 @@ async function fill({ engine }: Service, hasHidden: boolean): Promise<void> {
   await make('Note', { id: 1, text: 'n', ...(hasHidden ? { about: bob, people: [bob] } : {}) });
   await make('Note', { id: 2, text: 'm', ...(hasHidden ? { person: bob } : {}) });
   const based = hasHidden ? { based_on: { id: 1 } } : {};
+  await make('Offer', { id: 1, name: 'sold', state: 'closed', price: 90, least: hasHidden ? 50 : 5 });
+  await make('Offer', { id: 2, name: 'new', state: 'open', price: 90, least: 10 });
+  await make('Term', { id: 1, days: 1, most: hasHidden ? 5 : 50, offer: { id: 1 } });
   await make('Document', { id: 8, unit: 'a', title: 'Plan', readers: [{ id: uuid(5) }], ...based });
   await make('Page', { id: 8, number: 1, text: 'x', document: { id: 8 } });
   if (!hasHidden) return;
@@ -194,6 +213,27 @@ const CASES: readonly Case[] = [
   // Links of records that the role reads without these links.
   ['payer', `DELETE /api/people/${uuid(6)}?dryRun=true`, undefined, 200],
   ['payer', 'DELETE /api/people?_cnd[name]=Bob&dryRun=true', undefined, 200, { prefer: 'max-affected=1' }],
+  // Guesses at what checks compare, of a record that the role may not change.
+  ['seller', 'PATCH /api/offers/1', { price: 20 }, 403],
+  ['seller', 'PATCH /api/offers/1?dryRun=true', { price: 20 }, 403],
+  ['seller', 'PATCH /api/offers/1', { price: 20, terms: [{ id: 77 }] }, 403],
+  ['seller', 'PATCH /api/offers/1', { price: 20, colour: 'x' }, 422],
+  ['seller', 'PATCH /api/offers/1', { price: 20 }, 403, { 'if-match': '"old"' }],
+  [
+    'seller',
+    'PATCH /api/offers',
+    [
+      { id: 2, price: 80 },
+      { id: 1, price: 20 },
+    ],
+    403,
+  ],
+  ['seller', 'PATCH /api/offers/1', { terms: [{ id: 1, days: 20 }] }, 403],
+  ['seller', 'PATCH /api/terms/1', { days: 20 }, 403],
+  ['seller', 'PUT /api/offers?on=name', { name: 'sold', price: 20 }, 409],
+  ['seller', 'POST /api/offers?on=name', [{ name: 'sold', price: 20 }], 409],
+  ['seller', 'PUT /json-server/offers/1', { price: 20 }, 403],
+  ['seller', 'PATCH /api/offers/2', { price: 9 }, 422],
   // A conflict with what the role reads, as ever.
   ['writer', 'POST /api/documents', { unit: 'a', title: 'plan' }, 409],
   ['writer', 'POST /api/people', person('A', 'Ann'), 409],

@@ -258,8 +258,8 @@ async function planned(path: string, body: unknown): Promise<string> {
         return printPlan(plan);
       }
       await lockNamed(session, type, items);
-      const roots = await resolveBody(session, type);
-      return printPlan(await planWrite(session, ALL_ALLOWED, roots));
+      const { nodes, allowed } = await resolveBody(session, type);
+      return printPlan(await planWrite(session, allowed, nodes));
     }, NO_CLIENT);
   return work().catch((error: unknown) => {
     if (error instanceof Problem) return `refused: ${error.message}`;

@@ -27,7 +27,7 @@ import { meets } from '../../query/operators.ts';
 import { columnType, encode, encodedDefault, stampFor } from '../columns.ts';
 import { Overtaken } from '../driver.ts';
 import { tooManyRows } from './cascade.ts';
-import { giveValues, isSeenIn, isSent, knowsAll, setValue } from './allowed.ts';
+import { allowBody, giveValues, isSeenIn, isSent, knowsAll, setValue } from './allowed.ts';
 import {
   assign,
   type Claim,
@@ -59,8 +59,8 @@ interface BodyItem {
   readonly mention: Mention;
 }
 
-/** Returns the records that the request names. Refuses faults of the body itself, and records that are not there. */
-export async function resolveBody(session: WriteSession, type: RecordType): Promise<readonly Node[]> {
+/** Returns the records that the request names. Refuses faults of the body, records that are not there, and what a role may not do. */
+export async function resolveBody(session: WriteSession, type: RecordType) {
   const roots: BodyItem[] = [];
   const seen = new Set<Identifier>();
   for (const { body, identifier, pointer } of session.records) {
@@ -83,7 +83,11 @@ export async function resolveBody(session: WriteSession, type: RecordType): Prom
   await giveValues(session);
   checkBody(session);
   requireFound(session, nodes);
-  return nodes;
+  const allowed = await allowBody(session);
+  // What stored values do not meet is told to a role only where it may change them.
+  if (session.rights.checked) holdToChecks(session, keptNodes(session));
+  throwRefused(session, 'invalid-body');
+  return { nodes, allowed };
 }
 
 const identifierAt = ({ identifier }: RecordType, pointer: string): string =>
@@ -450,7 +454,7 @@ function checkBody(session: WriteSession): void {
   // A key with a refused value is not missing.
   const enclosed = new Set([...refused, ...session.faulty].flatMap(enclosing));
   for (const node of session.created) requireComplete(session, node, enclosed);
-  holdToChecks(session);
+  holdToChecks(session, session.rights.checked && session.created);
   throwRefused(session, 'forbidden');
   throwRefused(session, 'invalid-body', session.faults);
   if (session.claims.length > 0) {
@@ -583,8 +587,8 @@ function refuseLinked(session: WriteSession, subject: Pick<Node, 'type' | 'ident
 }
 
 /** Refuses records that do not meet a check; stored ones only if a field of the check changes. */
-export function holdToChecks(session: WriteSession): void {
-  for (const node of [...session.created, ...keptNodes(session)]) {
+export function holdToChecks(session: WriteSession, some?: readonly Node[]): void {
+  for (const node of some ?? [...session.created, ...keptNodes(session)]) {
     if (!node.isWritten) continue;
     for (const check of node.type.checks) {
       const concerns = !node.stored || check.fields.some((field) => isChanged(session, node, field));

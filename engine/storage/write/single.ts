@@ -49,7 +49,7 @@ async function createSingle(
     request,
   );
   if (namesByValues(type, item.body) || !trustLinks(session, type, item.body)) return undefined;
-  const roots = await resolveBody(session, type);
+  const { nodes: roots } = await resolveBody(session, type);
   // Only the database knows whether records that bring their identifiers would be below themselves.
   if ([...session.createdById.keys()].some(({ references }) => references.some(({ acyclic }) => acyclic)))
     return undefined;

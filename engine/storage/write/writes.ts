@@ -11,7 +11,7 @@ import type { Reads } from '../read/reads.ts';
 import type * as stored from '../store.ts';
 import { METADATA } from '../tables.ts';
 import { noDeletion, planRestore, restoreFault } from '../log/restore.ts';
-import { allow, allowBody, confirm, forbiddenFirst } from './allowed.ts';
+import { allow, confirm, forbiddenFirst } from './allowed.ts';
 import { apply, isViolation, located, RefusedRow } from './apply.ts';
 import { deleteFound, deleteOne } from './delete.ts';
 import { effectsOf, numbered, numbersOf, previewReader, seenIn } from './dry-run.ts';
@@ -262,8 +262,7 @@ async function writeRecords(transaction: Transaction, asked: RecordsRequest): Pr
   const isNew = items.every(({ body, identifier }) => identifier === undefined && relationsIn(type, body).length === 0);
   const isLocked = isNew || (await lockNamed(session, type, items, findShown));
   await request.locked?.();
-  const roots = await resolveBody(session, type);
-  const allowed = await allowBody(session);
+  const { nodes: roots, allowed } = await resolveBody(session, type);
   const checked = async (): Promise<void> => {
     request.precondition?.();
     if (!view || expected.length === 0) return;
