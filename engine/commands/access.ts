@@ -10,7 +10,7 @@ import { createBinder, hasNull, type Rule, ruleOf } from '../access/rules.ts';
 import { type Engine, startEngine } from '../engine.ts';
 import { unescaped } from '../http/routes.ts';
 import { isObject, type JsonObject, type JsonValue, parsedJson } from '../json/json.ts';
-import { type Filter, prefixed } from '../model/filters.ts';
+import { prefixed } from '../model/filters.ts';
 import { identifierIn, type Model, newItems, ownersOf, type RecordType, recordsWithin } from '../model/model.ts';
 import { type Action, ACTIONS, ALL_RIGHTS, entryOf, requiresHidden, withOwned } from '../model/rights.ts';
 import { type Fault, StartError } from '../problem.ts';
@@ -152,8 +152,6 @@ function reasonsIn(problem: string): readonly string[] {
   return faults.length > 0 ? faults : [`  ${detail}`];
 }
 
-type Along = (conditions: readonly Filter[]) => readonly Filter[];
-
 /** A line for each claim that an entry misses, else for each of its conditions that the record does not meet. */
 async function unmetBy(text: string, type: RecordType, action: Action, engine: Engine, role: Role, claims: Claims) {
   const missing = new Map<string, string>();
@@ -162,29 +160,27 @@ async function unmetBy(text: string, type: RecordType, action: Action, engine: E
   const { store } = engine.clients().unrestricted.serviceOf(type);
   const view = ownFields(defaultView(type, { name: '', fields: [] }, ALL_RIGHTS));
   const unmet: string[] = [];
-  await ask(type, action, (conditions) => conditions);
+  await ask(type, action);
   return unmet;
 
   /** Asks for the conditions of a rule, and of the owners that decide about a part. */
-  async function ask(one: RecordType, how: Action, along: Along, below: readonly RecordType[] = []): Promise<void> {
+  async function ask(one: RecordType, how: Action, links: ReturnType<typeof ownersOf> = []): Promise<void> {
     const rule = ruleOf(role, one, engine.model, how);
     const miss = (what: string) => void unmet.push(`    not met: ${what}${one === type ? '' : ` of ${one.name}`}`);
     // Entries report the claims that they miss when they are asked.
     const claim = entryOf(rights, one.name, how)?.where === undefined && rule ? missing.get(rule.at) : undefined;
     if (claim !== undefined) return miss(`the claim ${claim} is missing, or no value of the field`);
     for (const [name, value = null] of rule ? rule.where.flatMap((written) => Object.entries(written)) : []) {
-      const conditions = along(bindConditions({ [name]: value }, one, binding));
-      const filters = [...bindConditions({ [type.identifier.name]: text }, type, binding), ...conditions];
+      let filters = bindConditions({ [name]: value }, one, binding);
+      for (const { relation } of links.toReversed())
+        filters = [{ kind: 'any', items: [[hasNull(relation, true)], prefixed(relation, filters)] }];
+      filters = [...bindConditions({ [type.identifier.name]: text }, type, binding), ...filters];
       const query = { view, filters, order: orderBy(type, undefined), offset: 0, limit: 1 };
       const { records } = await store.page({ ...query, cursor: undefined, shared: '' }, 'none');
       if (records.length === 0) miss(yamlOf({ [name]: value }));
     }
-    for (const { relation } of rule === undefined || how === 'read' ? ownersOf(one) : []) {
-      const isNone = hasNull(relation, true);
-      const of: Along = (some) => along([{ kind: 'any', items: [[isNone], prefixed(relation, some)] }]);
-      if (below.includes(relation.target)) continue;
-      await ask(relation.target, how === 'read' ? how : 'update', of, [...below, one]);
-    }
+    for (const link of rule === undefined || how === 'read' ? ownersOf(one) : [])
+      if (!links.includes(link)) await ask(link.relation.target, how === 'read' ? how : 'update', [...links, link]);
   }
 }
 
