@@ -10,6 +10,7 @@ import {
   realpathSync,
   renameSync,
   rmSync,
+  statSync,
 } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -32,6 +33,9 @@ interface OutputOptions {
 
 /** Creates a file for its owner only; `finish` renames it. Throws a StartError if `file` exists or cannot be written. */
 export function newFile(file: string, { force, database }: OutputOptions): NewFile {
+  // The rename would put the file in the place of a device, such as /dev/null.
+  if (file === '-' || statSync(file, { throwIfNoEntry: false })?.isFile() === false)
+    throw new StartError(`${file} is a folder, a pipe or a device, and this needs a file. Nothing was changed.`);
   const own = database === undefined ? [] : ['', ...COMPANIONS].map((suffix) => canonicalPath(database + suffix));
   if (own.includes(canonicalPath(file)))
     throw new StartError(`${file} is the database itself, or belongs to it; choose another name. Nothing was changed.`);

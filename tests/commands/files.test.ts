@@ -1,6 +1,8 @@
 /** Files of commands: private, never overwritten, complete or absent; and escapes on terminals. */
+import { execFileSync } from 'node:child_process';
 import {
   copyFileSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -110,6 +112,25 @@ describe.each(['export', 'backup'] as const)('%s FILE', (command) => {
       ]);
     expect(readFileSync(database()).equals(before)).toBe(true);
   });
+});
+
+it('backup and the report of an import never replace a pipe, a device or a folder', async () => {
+  execFileSync('mkfifo', [at('pipe')]);
+  mkdirSync(at('folder'));
+  await project.run('export', at('lines'));
+  for (const name of [at('pipe'), at('folder')])
+    for (const [word, ...more] of [
+      ['backup', name],
+      ['import', at('lines'), '--report', name],
+    ] as const)
+      expect(await project.run(word, ...more, '--force')).toEqual({
+        code: 1,
+        out: '',
+        err: expect.stringContaining(`${name} is a folder, a pipe or a device, and this needs a file`),
+      });
+  expect(await project.run('backup', '-')).toMatchObject({ code: 1, out: '' });
+  expect(readdirSync(directory).toSorted()).toEqual(['folder', 'lines', 'pipe']);
+  expect(statSync(at('pipe')).isFIFO()).toBe(true);
 });
 
 const small = mountSmall(1);
