@@ -12,7 +12,6 @@ import { type Awaitable, type Driver, type DriverOptions, type Reader, type Repl
 import { createLogReads } from './log/history.ts';
 import { prepare, type PreparedTables } from './migrate/apply.ts';
 import { createReads, type Reads } from './read/reads.ts';
-import { refuseUnusableFile } from './sqlite/backup.ts';
 import { connect } from './sqlite/connection.ts';
 import { sqliteDialect } from './sqlite/dialect.ts';
 import { openSqlite } from './sqlite/driver.ts';
@@ -111,17 +110,10 @@ export function databaseAt(url: string): Location {
     const found = statSync(location, { throwIfNoEntry: false });
     const isNew = found === undefined || (found.isFile() && found.size === 0);
     return {
-      open: (options) => {
-        refuseUnusableFile(location);
-        return openSqlite(location, options);
-      },
+      open: (options) => openSqlite(location, options),
       empty: isNew ? { dialect: sqliteDialect, reader: () => connect(':memory:', false) } : undefined,
     };
   }
-  if (scheme !== 'postgres' && scheme !== 'postgresql')
-    throw new StartError(
-      `DATABASE_URL is "${withoutPassword(url)}"; expected sqlite:FILE or postgres://USER:PASSWORD@HOST:PORT/DATABASE`,
-    );
   return {
     open: async (options) => (await import('./postgres/driver.ts')).openPostgres(`postgres:${location}`, options),
     replicas: async (...asked) => (await import('./postgres/driver.ts')).openReplicas(`postgres:${location}`, ...asked),

@@ -1,13 +1,27 @@
 /** The file of an SQLite database is removed, moved, replaced or served twice: no request is answered from what is lost. */
-import { copyFileSync, linkSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, truncateSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import {
+  chmodSync,
+  copyFileSync,
+  linkSync,
+  mkdirSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Environment, type Running, urlOf, useCompiled } from '../support/compiled.ts';
 import { fileOf } from '../support/databases.ts';
 import { readSettings } from '../../engine/settings/settings.ts';
+import { databaseAt } from '../../engine/storage/open.ts';
 import { exchange } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
+import { mountSmall } from '../support/small-disk.ts';
 
 const SCHEMA = 'tests/fixtures/access';
 const JSON_BODY = { headers: { 'content-type': 'application/json' }, body: '{"text":"new"}' };
@@ -111,6 +125,52 @@ describe('a second service', () => {
   });
 });
 
+const small = mountSmall(4);
+afterAll(() => small?.remove());
+
+(small ? test : test.skip)('a service starts on a full disk: it reads, and writes are 507', async () => {
+  const file = `${small?.directory}/records.db`;
+  const settings = { PORT: '0', SCHEMA_DIR: SCHEMA, DATABASE_URL: `sqlite:${file}` };
+  const first = compiled.run('server.js', [], settings);
+  expect((await exchange(await urlOf(first), 'POST /api/memos', JSON_BODY)).status).toBe(201);
+  first.child.kill('SIGKILL');
+  await first.ended;
+  // Whatever else the first service left gives the second one no space.
+  rmSync(`${file}-lock-journal`, { force: true });
+  const empty = small?.fill();
+  const fresh = compiled.run('server.js', [], { ...settings, DATABASE_URL: `sqlite:${small?.directory}/fresh.db` });
+  expect(await fresh.ended).toBe(1);
+  expect(fresh.err()).toMatch(/^The database has no space left on its disk\n$/);
+  const url = await urlOf(compiled.run('server.js', [], settings));
+  expect((await exchange(url, 'GET /api/memos/1')).status).toBe(200);
+  expect((await exchange(url, 'POST /api/memos', JSON_BODY)).status).toBe(507);
+  empty?.();
+  expect((await exchange(url, 'POST /api/memos', JSON_BODY)).status).toBe(201);
+});
+
+// Root may write everything, unless it gives that up.
+const AS_OTHERS = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-all', '--inh-caps=-all'] : [];
+
+test.each([
+  ['the file', 0o777, 0o444, ''],
+  ['the folder', 0o555, 0o666, ''],
+  ['a file beside it', 0o777, 0o666, '-wal'],
+  ['the file, nor read it', 0o777, 0o000, ''],
+])('a user who may not write %s learns what to grant', async (_, ofFolder, ofFile, beside) => {
+  const folder = mkdtempSync(join(tmpdir(), 'rights-'));
+  const file = join(folder, 'records.db');
+  await (await databaseAt(`sqlite:${file}`).open()).close();
+  if (beside !== '') writeFileSync(file + beside, '', { mode: 0o400 });
+  chmodSync(file, ofFile);
+  chmodSync(folder, ofFolder);
+  const [program = '', ...words] = [...AS_OTHERS, process.execPath, join(compiled.directory, 'engine/cli.js'), 'plan'];
+  const env = { ...process.env, SCHEMA_DIR: SCHEMA, DATABASE_URL: `sqlite:${file}` };
+  const { stderr } = spawnSync(program, words, { env, encoding: 'utf8' });
+  expect(stderr).toMatch(/records\.db cannot be opened \(EACCES: .*\)\. The user of this process \(uid \d+\) must/);
+  chmodSync(folder, 0o777);
+  rmSync(folder, { recursive: true });
+});
+
 test('a file below a folder that takes none is refused', async () => {
   const service = compiled.run('server.js', [], { SCHEMA_DIR: SCHEMA, DATABASE_URL: 'sqlite:/proc/x/y/records.db' });
   expect(await service.ended).toBe(1);
@@ -155,6 +215,9 @@ test.each([
   );
 });
 
-test.each(['sqlite:~/x.db', 'sqlite:"x.db"', "sqlite:'x.db'"])('DATABASE_URL=%s means no file of that name', (url) => {
-  expect(() => readSettings({ DATABASE_URL: url })).toThrow(/USER:PASSWORD@HOST:PORT\/DATABASE$/);
-});
+test.each(['sqlite:', 'sqlite::memory:', 'sqlite:~/x.db', 'sqlite:"x.db"', "sqlite:'x.db'"])(
+  'DATABASE_URL=%s means no file of that name',
+  (url) => {
+    expect(() => readSettings({ DATABASE_URL: url })).toThrow(/USER:PASSWORD@HOST:PORT\/DATABASE$/);
+  },
+);

@@ -182,14 +182,7 @@ function foreignObjects(database: Database.Database): readonly string[] {
 
 /** Refuses a damaged file, or another program's file, before the engine writes to it. */
 export function refuseUnusableFile(file: string): void {
-  if (file === ':memory:' || file === '')
-    throw new StartError('An SQLite database needs a file: several connections share it');
-  const found = statSync(file, { throwIfNoEntry: false });
-  if (found && !found.isFile())
-    throw new StartError(
-      `DATABASE_URL names ${file}, which is ${found.isDirectory() ? 'a folder' : 'a device or a pipe'}; an SQLite database needs a file`,
-    );
-  const size = found?.size ?? 0;
+  const { size } = statSync(file);
   if (size === 0) return;
   reading(file, (database) => {
     const names = column(database, `select name from sqlite_schema where type in ('table', 'view') order by name`);

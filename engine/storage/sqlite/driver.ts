@@ -1,11 +1,12 @@
 /** The driver for SQLite: one connection writes, one reads, and separate processes search. */
-import { realpathSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
-import { codeOf, makeFolder, makeOwnerOnly } from '../../files.ts';
+import { codeOf, COMPANIONS, makeFolder, makeOwnerOnly } from '../../files.ts';
 import { reasonOf, StartError } from '../../problem.ts';
 import { type Driver, type DriverOptions, type Snapshot, type Statement, UNLIMITED } from '../driver.ts';
-import { refuseInUse } from './backup.ts';
+import { Unavailable } from '../unavailable.ts';
+import { refuseInUse, refuseUnusableFile } from './backup.ts';
 import {
   connect,
   createTurnReader,
@@ -38,6 +39,7 @@ export function openSqlite(
   { statementTimeout, maxStreams = MAX_STREAMS, serves = false }: DriverOptions = UNLIMITED,
 ): Driver {
   const writer = openForWriting(file);
+  refuseUnusableFile(file);
   const lock = serves ? lockService(file) : undefined;
   const readings = openForReading(file, writer);
   const checkPlace = watchPlace(file, readings);
@@ -121,9 +123,17 @@ function holding(caller: Caller): OnPiece {
 }
 
 function openForWriting(file: string): SqliteConnection {
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found && !found.isFile())
+    throw new StartError(
+      `DATABASE_URL names ${file}, which is ${found.isDirectory() ? 'a folder' : 'a device or a pipe'}; an SQLite database needs a file`,
+    );
   try {
     makeFolder(dirname(file));
     makeOwnerOnly(file);
+    // SQLite opens what it may only read, and names no file that it may not open.
+    for (const path of [dirname(file), file, ...COMPANIONS.map((suffix) => file + suffix)])
+      if (existsSync(path)) accessSync(path, constants.R_OK | constants.W_OK);
     return connect(file, false);
   } catch (error) {
     const cause = error instanceof StartError ? error.cause : error;
@@ -145,12 +155,13 @@ function lockService(file: string): SqliteConnection {
   if (statSync(served).nlink > 1) refuseInUse(file, ' under another name, a hard link; stop the other process');
   const lock = openForWriting(`${served}-lock`);
   try {
-    lock.execute('begin exclusive');
+    // A journal on the disk would need space, and a service starts on a full disk, too.
+    lock.execute('pragma journal_mode = memory; begin exclusive');
     return lock;
   } catch (error) {
     lock.close();
     const message = `${file} is served by another process; one process serves an SQLite file. Stop it first.`;
-    throw new StartError(message, { cause: error });
+    throw error instanceof Unavailable && error.reason === 'locks' ? new StartError(message, { cause: error }) : error;
   }
 }
 
