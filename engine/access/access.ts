@@ -1,13 +1,13 @@
 /** Identifies clients: by the host application, by bearer tokens (RFC 6750) or JWT, or as anonymous; watches the file of tokens. */
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
-import { findDescriptors } from '../descriptor/load.ts';
 import { followSettled } from '../files.ts';
 import type { Granted } from '../model/rights.ts';
 import { faultyRequest, Problem, reasonOf, StartError } from '../problem.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Claims } from './conditions.ts';
+import { accessFiles } from './roles.ts';
 import { type Grant, grantOf, type Grants, grantsByHash, isOfRole, parseGrants } from './tokens.ts';
 
 /** Who sends a request: with the rights of a token, or with a role. */
@@ -69,11 +69,9 @@ const MAX_TOKEN = 8192;
 
 const ANONYMOUS = 'anonymous';
 
-const hasFiles = (directory: string): boolean => existsSync(directory) && findDescriptors(directory).length > 0;
-
 /** Whether requests need an identity, if only the role `anonymous`. */
 export const isGuarded = ({ tokens, tokensFile, accessDirectory, identify }: AccessSettings): boolean =>
-  tokens !== '' || tokensFile !== '' || identify !== undefined || hasFiles(accessDirectory);
+  tokens !== '' || tokensFile !== '' || identify !== undefined || accessFiles(accessDirectory).length > 0;
 
 /** Throws a StartError if the tokens are unreadable or invalid. */
 export function openAccess(
@@ -157,7 +155,7 @@ function readTokens(file: string, unreadable: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new StartError(unreadable, { cause: error });
+    throw new StartError(`${unreadable}: ${reasonOf(error)}`, { cause: error });
   }
 }
 

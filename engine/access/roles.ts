@@ -1,5 +1,4 @@
 /** Reads the folder of roles: each role with the entries that hold for it, or every fault of every file. */
-import { existsSync } from 'node:fs';
 import { basename, relative } from 'node:path';
 import { checkGrammar } from '../descriptor/check-grammar.ts';
 import { findDescriptors, shownPath } from '../descriptor/load.ts';
@@ -7,9 +6,12 @@ import { diagnosed } from '../descriptor/report.ts';
 import { diagnose, diagnoseAt, rangeOf, readDescriptor, type Source, type YamlPath } from '../descriptor/source.ts';
 import { toJson } from '../descriptor/to-json.ts';
 import { isError } from '../diagnostic.ts';
+import { codeOf } from '../files.ts';
 import { isObject, type JsonObject, sortedJson } from '../json/json.ts';
 import { type Model, ownedTypes, reached, type RecordType } from '../model/model.ts';
 import { type Action, ACTIONS, type TypeNames } from '../model/rights.ts';
+import { reasonOf, StartError } from '../problem.ts';
+import { settingsTable } from '../settings/settings.ts';
 import grammar from './role.schema.json';
 
 export const SECTIONS = [...ACTIONS, 'write'] as const;
@@ -65,14 +67,22 @@ export type Roles = ReadonlyMap<string, Role>;
 export const placeOf = ({ file: { source }, path }: Pick<Written, 'file' | 'path'>): string =>
   `${source.file}:${source.locate(path, 'key').line}`;
 
+/** Without roles everybody may do everything, so a folder that a setting names has to be there. */
+export function accessFiles(directory: string): readonly string[] {
+  try {
+    return findDescriptors(directory);
+  } catch (error) {
+    if (directory === settingsTable.accessDirectory.default && codeOf(error) === 'ENOENT') return [];
+    throw new StartError(`The folder of the roles (ACCESS_DIR) cannot be read: ${reasonOf(error)}`, { cause: error });
+  }
+}
+
 /**
- * Files whose YAML or grammar is faulty are reported and left out. A folder that is missing has no roles. `faulty`: names of
- * the roles in files with faults.
+ * Files whose YAML or grammar is faulty are reported and left out. `faulty`: names of the roles in files with faults.
  */
 export function loadRoles(directory: string, model: Model) {
-  const locations = existsSync(directory) ? findDescriptors(directory) : [];
   const isRole = (location: string): boolean => relative(directory, location) !== ISSUERS_FILE;
-  const read = locations.filter(isRole).map(readRole);
+  const read = accessFiles(directory).filter(isRole).map(readRole);
   const files = new Map<string, RoleFile>();
   const repeated = read.flatMap(({ file }) => {
     const first = file && files.get(file.role);

@@ -281,7 +281,7 @@ describe('a file of tokens', () => {
     const start = (tokensFile: string): Promise<TestServer> =>
       startTestServer({ schemaDirectory: SCHEMA, settings: { tokensFile } });
     await expect(start(file)).rejects.toThrow('tokens: line 2: expected');
-    await expect(start(`${file}-missing`)).rejects.toThrow('-missing", which cannot be read');
+    await expect(start(`${file}-missing`)).rejects.toThrow('-missing", which cannot be read: ENOENT: no such file');
   });
 });
 

@@ -31,6 +31,15 @@ test('prints each rule with its place', async () => {
   expect((await run()).out).toContain('editor (');
 });
 
+test('a folder of roles that is not there is refused by every command, since nobody would be kept out', async () => {
+  const mistyped = { ...environment, ACCESS_DIR: join(project.directory, 'acess') };
+  for (const [word, ...more] of [['access'], ['check'], ['start'], ['mcp'], ['access', 'editor', 'Order']] as const)
+    expect(await runCommand(word, more, mistyped)).toMatchObject({
+      code: 1,
+      err: expect.stringMatching(/^The folder of the roles \(ACCESS_DIR\) cannot be read: ENOENT: .*acess/),
+    });
+});
+
 test('prints no right that nobody can use', async () => {
   const access = join(project.directory, 'unusable');
   mkdirSync(access);

@@ -178,8 +178,8 @@ test('a file below a folder that takes none is refused', async () => {
 });
 
 test.each([
-  ['/dev/null', 'DATABASE_URL names /dev/null, which is a device or a pipe; an SQLite database needs a file\n'],
-  ['/tmp', 'DATABASE_URL names /tmp, which is a folder; an SQLite database needs a file\n'],
+  ['/dev/null', 'DATABASE_URL names /dev/null, which is a folder, a pipe or a device; it needs a file\n'],
+  ['/tmp', 'DATABASE_URL names /tmp, which is a folder, a pipe or a device; it needs a file\n'],
 ])('%s is refused, also by a plan', async (path, says) => {
   for (const [program, ...words] of [['server.js'], ['engine/cli.js', 'plan']] as const) {
     const service = compiled.run(program, words, { SCHEMA_DIR: SCHEMA, DATABASE_URL: `sqlite:${path}` });

@@ -123,11 +123,8 @@ function holding(caller: Caller): OnPiece {
 }
 
 function openForWriting(file: string): SqliteConnection {
-  const found = statSync(file, { throwIfNoEntry: false });
-  if (found && !found.isFile())
-    throw new StartError(
-      `DATABASE_URL names ${file}, which is ${found.isDirectory() ? 'a folder' : 'a device or a pipe'}; an SQLite database needs a file`,
-    );
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() === false)
+    throw new StartError(`DATABASE_URL names ${file}, which is a folder, a pipe or a device; it needs a file`);
   try {
     makeFolder(dirname(file));
     makeOwnerOnly(file);
