@@ -148,8 +148,15 @@ afterAll(() => small?.remove());
   expect((await exchange(url, 'POST /api/memos', JSON_BODY)).status).toBe(201);
 });
 
-// Root may write everything, unless it gives that up.
+// Root may do everything, unless it gives that up.
 const AS_OTHERS = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-all', '--inh-caps=-all'] : [];
+
+function faultOf(file: string, ...asked: readonly string[]): string {
+  const cli = join(compiled.directory, 'engine/cli.js');
+  const [program = '', ...words] = [...AS_OTHERS, process.execPath, cli, ...asked];
+  const env = { ...process.env, SCHEMA_DIR: SCHEMA, DATABASE_URL: `sqlite:${file}` };
+  return spawnSync(program, words, { env, encoding: 'utf8' }).stderr;
+}
 
 test.each([
   ['the file', 0o777, 0o444, ''],
@@ -163,10 +170,19 @@ test.each([
   if (beside !== '') writeFileSync(file + beside, '', { mode: 0o400 });
   chmodSync(file, ofFile);
   chmodSync(folder, ofFolder);
-  const [program = '', ...words] = [...AS_OTHERS, process.execPath, join(compiled.directory, 'engine/cli.js'), 'plan'];
-  const env = { ...process.env, SCHEMA_DIR: SCHEMA, DATABASE_URL: `sqlite:${file}` };
-  const { stderr } = spawnSync(program, words, { env, encoding: 'utf8' });
-  expect(stderr).toMatch(/records\.db cannot be opened \(EACCES: .*\)\. The user of this process \(uid \d+\) must/);
+  expect(faultOf(file, 'plan')).toMatch(
+    /records\.db cannot be opened \(EACCES: .*\)\. The user of this process \(uid \d+\) must/,
+  );
+  chmodSync(folder, 0o777);
+  rmSync(folder, { recursive: true });
+});
+
+test('a backup by a user who may not look into the folder does not say that there is no database', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'rights-'));
+  const file = join(folder, 'records.db');
+  await (await databaseAt(`sqlite:${file}`).open()).close();
+  chmodSync(folder, 0o000);
+  expect(faultOf(file, 'backup', `${folder}.copy`)).toMatch(/^EACCES: permission denied, stat '.*records\.db'\n$/);
   chmodSync(folder, 0o777);
   rmSync(folder, { recursive: true });
 });

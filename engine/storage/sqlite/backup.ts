@@ -16,7 +16,7 @@ export const timestamped = (file: string, what: 'backup' | 'before'): string =>
 
 /** Copies a snapshot of `file`. Names the copy `to` once it is complete, verified and on the disk. */
 export async function backUp(file: string, to: string, force = false) {
-  if (!existsSync(file)) throw new StartError(`There is no database ${file}`);
+  if (statSync(file, { throwIfNoEntry: false }) === undefined) throw new StartError(`There is no database ${file}`);
   const made = newFile(to, { force, database: file });
   try {
     await copy(file, made.partial, to);
@@ -50,7 +50,7 @@ async function copy(file: string, partial: string, to: string): Promise<void> {
 type Verified = ReturnType<typeof verify>;
 
 export function verify(file: string) {
-  if (!existsSync(file)) throw new StartError(`There is no file ${file}`);
+  if (statSync(file, { throwIfNoEntry: false }) === undefined) throw new StartError(`There is no file ${file}`);
   return reading(file, (database) => {
     database.pragma('trusted_schema = off');
     database.pragma('cell_size_check = on');
