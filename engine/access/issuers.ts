@@ -162,8 +162,10 @@ const keySet = (address: URL, { createRemoteJWKSet, customFetch, jwksCache }: Jo
 
 /** The role of a claim; of a list with a map, that of the first entry of the map. */
 function roleIn(payload: jose.JWTPayload, { role: { claim, map }, groups }: IssuerDescriptor): string | undefined {
-  const found = claimAt(payload, [claim].flat());
-  const values = (Array.isArray(found) ? found : [found]).map(String);
-  if (map) return map[groups.find((group) => values.includes(group)) ?? ''];
-  return values.length === 1 && typeof (Array.isArray(found) ? found[0] : found) === 'string' ? values[0] : undefined;
+  const values = [claimAt(payload, [claim].flat())].flat();
+  if (!map) return values.length === 1 && typeof values[0] === 'string' ? values[0] : undefined;
+  const group = groups.find((one) =>
+    values.some((value) => (typeof value === 'string' || typeof value === 'number') && String(value) === one),
+  );
+  return group === undefined ? undefined : map[group];
 }

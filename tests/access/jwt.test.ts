@@ -62,7 +62,7 @@ beforeAll(async () => {
   cpSync('tests/fixtures/roles/access', accessDirectory, { recursive: true });
   const jwks = `http://127.0.0.1:${(keyServer.address() as AddressInfo).port}/jwks.json`;
   const role =
-    '{ claim: groups, map: { bosses: editor, staff: branch-reader, ghosts: editor, 20: branch-reader, 10: editor } }';
+    '{ claim: groups, map: { bosses: editor, staff: branch-reader, ghosts: editor, 20: branch-reader, 10: editor, undefined: editor, null: editor, "": editor } }';
   const issuer = `issuers:\n  - issuer: ${ISSUER}\n    audience: ${AUDIENCE}\n    jwks: ${jwks}\n    role: ${role}\n`;
   writeFileSync(join(accessDirectory, 'issuers.yaml'), issuer);
   server = await startTestServer({
@@ -128,6 +128,7 @@ test('30 seconds of skew are tolerated', async () => {
 test('a token without a role is refused, and not asked to sign in again', async () => {
   expect((await ask(await tokenOf(one, { groups: ['others'] }))).status).toBe(403);
   expect((await ask(await tokenOf(one, { groups: undefined as never }))).status).toBe(403);
+  expect((await ask(await tokenOf(one, { groups: [null] as never }))).status).toBe(403);
 });
 
 test('claims bind conditions', async () => {
