@@ -198,6 +198,24 @@ test('keys of type string', async () => {
   });
 });
 
+test('a type whose fields are called like columns of the log', async () => {
+  const names = ['record', 'source', 'position', 'operation', 'owner', 'tx', 'old', 'new'];
+  const fields = names.map((name) => `  ${name}: { type: string }\n`).join('');
+  const project = await newProject({ 'disc.yaml': `type: Disc\nhistory: true\nfields:\n${fields}` });
+  await project.serving(async (url) => {
+    const record = Object.fromEntries(names.map((name) => [name, '1']));
+    await send(url, [
+      ['POST /api/discs', record],
+      ['POST /api/discs', { ...record, record: '2' }],
+      ['DELETE /api/discs/1'],
+    ]);
+    expect((await read(url, 'discs/$deleted')).entries).toMatchObject([{ identifier: 1, record }]);
+    expect((await read(url, 'discs/1/$history')).entries).toMatchObject([{ old: record }, { new: record }]);
+    expect(await ask(url, 'POST /api/discs/1/$restore')).toMatchObject({ status: 200, body: { id: 1, ...record } });
+    expect((await read(url, 'discs/$deleted')).entries).toEqual([]);
+  });
+});
+
 test('names and values of today', async () => {
   const project = await newProject(FILES);
   await project.serving((url) =>

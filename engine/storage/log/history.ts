@@ -61,7 +61,7 @@ function createStatements(dialect: Dialect) {
     deleted: memoized(({ table, identifier }: RecordType): Statement => {
       const isDeletion = `source = ${literal(table)} and operation = 'delete'`;
       const later = `select 1 from ${LOG_TABLE} as later where later.source = ${LOG_TABLE}.source and later.record = ${LOG_TABLE}.record and later.operation = 'delete' and later.position > ${LOG_TABLE}.position`;
-      const there = `select 1 from ${quote(table)} where ${quote(identifier.column)} = cast(record as ${identifierSql(identifier, name)})`;
+      const there = `select 1 from ${quote(table)} where ${quote(identifier.column)} = cast(${LOG_TABLE}.record as ${identifierSql(identifier, name)})`;
       const conditions = [isDeletion, '"old" is not null', `not exists (${later})`, `not exists (${there})`];
       return { sql: `${from} where ${conditions.join(' and ')} and position < ? ${page}`, reads: [table] };
     }),
