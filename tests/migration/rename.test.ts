@@ -210,6 +210,23 @@ describe('an old and a new version on one database', () => {
   });
 });
 
+test('links are renamed once, also where another name changes the order of their types', async () => {
+  const project = await appliedIn({
+    'thing.yaml': 'type: Parcel\nrelations: { tags: { kind: manyToMany, type: Label, inverse: parcels } }\n',
+    'label.yaml': 'type: Label\nrelations: { parcels: { kind: manyToMany, type: Parcel } }\n',
+  });
+  const label = 'type: Label\nrelations: { boxes: { kind: manyToMany, type: Box, renamedFrom: parcels } }\n';
+  project.write({
+    'thing.yaml':
+      'type: Box\nrenamedFrom: Parcel\nrelations: { labels: { kind: manyToMany, type: Label, inverse: boxes, renamedFrom: tags } }\n',
+    'label.yaml': label,
+  });
+  expect((await planOf(project)).steps.map(({ id }) => id)).toEqual(['rename-type:Box', 'rename-relation:Label.boxes']);
+  await project.starts();
+  project.write({ 'label.yaml': `${label}fields: { word: { type: string } }\n` });
+  expect((await planOf(project)).steps.map(({ id }) => id)).toEqual(['add-field:Label.word']);
+});
+
 const sorted = (line: string): string => {
   const [table, columns = ''] = line.split(': ');
   return `${table}: ${columns.split(' ').toSorted().join(' ')}`;

@@ -23,7 +23,7 @@ import { resolveField } from '../../model/resolve.ts';
 import { StartError } from '../../problem.ts';
 import { type Column, columnOf, columnsOf, columnType, hasDefault, type TableIndex } from '../columns.ts';
 import { type Dialect, literal } from '../dialect.ts';
-import { indexesOf } from '../tables.ts';
+import { indexesOf, sidesOf } from '../tables.ts';
 import {
   type AppliedField,
   type AppliedIndex,
@@ -145,10 +145,9 @@ export const referenceOwner = (type: string, { belongsTo, has, target, column }:
 
 /** The side of a join table where a descriptor names it. */
 export function joinOwner(table: JoinTable) {
-  const relation = relationAt(table, table.left.column) ?? relationAt(table, table.right.column);
-  return relation
-    ? { type: relation.source.name, name: relation.name }
-    : { type: table.left.type.name, name: table.name };
+  const [left, right] = sidesOf(table);
+  const relation = relationAt(table, left.column) ?? relationAt(table, right.column);
+  return { type: relation?.source.name ?? left.type.name, name: relation?.name ?? table.name };
 }
 
 export function joinOwnerBefore({ left, right, table }: AppliedJoin) {
