@@ -199,12 +199,10 @@ function readLog(reading: QueryReading): LogQuery {
   return { view: ownFields(reading.view), limit: logLimit(reading), after: reading.plain.get('after') };
 }
 
-const CHANGES = { plain: ['after', 'type', 'limit', 'values'], conditions: 'can only be used with lists' };
-
 /** The query of a page of all changes, or, as it has no limit, of a stream. Throws `invalid-query`. */
 export function readChanges(search: string, isStream: boolean): ChangesQuery {
-  const plain = isStream ? CHANGES.plain.filter((name) => name !== 'limit') : CHANGES.plain;
-  const sorted = sortParameters(parseParameters(search), { ...CHANGES, plain });
+  const plain = ['after', 'type', 'values', ...(isStream ? [] : ['limit'])];
+  const sorted = sortParameters(parseParameters(search), { plain, conditions: 'can only be used with lists' });
   const limit = logLimit(sorted);
   const values = flagIn(sorted, 'values');
   if (sorted.faults.length > 0) throw faultyRequest('invalid-query', sorted.faults);

@@ -70,7 +70,7 @@ test.each([
   ['update', '{"stock":1}', '{"stock":2}', { keys: ['stock'], old: { stock: 1 }, new: { stock: 2 } }],
   // Null is no stock today, 12345 and "12345" no cost.
   ['update', '{"stock":null}', '{"stock":2}', { keys: ['stock'], old: {}, new: { stock: 2 } }],
-  ['update', '{"cost":1}', '{"cost":"12345"}', undefined],
+  ['update', '{"cost":true}', '{"cost":"12345"}', undefined],
   ['update', '{"dropped":1}', '{"dropped":2}', undefined],
   [
     'update',

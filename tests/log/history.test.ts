@@ -241,6 +241,24 @@ test('names and values of today', async () => {
   });
 });
 
+test.each(['decimal', 'string'])('integers of a field that is of type %s today', async (today) => {
+  const of = (type: string): string =>
+    `type: Shelf\nhistory: true\nfields: { size: { type: ${type}, required: true } }\n`;
+  const project = await newProject({ 'shelf.yaml': of('integer') });
+  await project.serving((url) =>
+    send(url, [['POST /api/shelves', { size: -5 }], ['PATCH /api/shelves/1', { size: 70 }], ['DELETE /api/shelves/1']]),
+  );
+  project.write({ 'shelf.yaml': of(today) });
+  await project.serving(async (url) => {
+    expect((await read(url, 'shelves/1/$history')).entries).toMatchObject([
+      { old: { size: '70' } },
+      { old: { size: '-5' }, new: { size: '70' } },
+      { new: { size: '-5' } },
+    ]);
+    expect((await ask(url, 'POST /api/shelves/1/$restore')).body).toEqual({ id: 1, size: '70' });
+  });
+});
+
 describe('bad requests', () => {
   let faulty = '';
   let end = (): void => undefined;

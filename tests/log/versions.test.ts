@@ -86,7 +86,7 @@ test('renamed and dropped fields, and a rebuilt table: entries have the names of
   expect((await ask(older.url, 'PATCH /api/products/1', { name: 'D' })).status).toBe(503);
   await rebuilt.done('PATCH /api/products/1', { size: '1.5' });
   expect((await rebuilt.changes()).map(shown)).toEqual([
-    '1 create {"title":"A","color":"red"}',
+    '1 create {"title":"A","size":"1","color":"red"}',
     ...others,
     '1 update {"size":"1"} {"size":"1.5"}',
   ]);

@@ -51,13 +51,16 @@ const acceptedBy = memoized((field: Field) =>
   createAjv({ allErrors: false, strictTypes: false }).compile(field.type.schema(field)),
 );
 
-/** Whether the field of today can have the value. */
-export const isValueOf = (field: Field, json: string): boolean =>
-  json === 'null' ? field.nullable : acceptedBy(field)(parsedJson(json));
+/** The value as the field of today has it, which was perhaps one of integers; undefined if it cannot have it. */
+export function valueOf(field: Field, json: string): string | undefined {
+  if (json === 'null') return field.nullable ? json : undefined;
+  const forms = /^-?\d+$/.test(json) ? [json, `"${json}"`] : [json];
+  return forms.find((form) => acceptedBy(field)(parsedJson(form)));
+}
 
 const fieldMember = (field: Field): Member => ({
   name: field.name,
-  shown: (json) => (!field.sensitive && isValueOf(field, json) ? json : undefined),
+  shown: (json) => (field.sensitive ? undefined : valueOf(field, json)),
 });
 
 function linkMember({ name, target: { identifier } }: Relation): Member {
@@ -94,8 +97,7 @@ export function createEntryReader(types: Iterable<RecordType>, rights: Rights): 
     sources: [...new Set([...sources.keys()].flatMap((key) => key.split(' ', 1)))],
     entryOf: ([position, table, record, operation, at, by, request, ...values]) => {
       const [was, is, unrecorded] = values.map((text) => text?.toString());
-      const ofLink = (text = ''): Source | undefined => sources.get([table, ...membersOf(text).keys()].join(' '));
-      const source = sources.get(String(table)) ?? ofLink(was ?? is);
+      const source = sources.get(String(table)) ?? sources.get([table, ...membersOf(was ?? is ?? '').keys()].join(' '));
       const content = source?.contentOf(was, is, unrecorded);
       if (!source || !content) return undefined;
       return {

@@ -29,7 +29,7 @@ import {
   type WriteSession,
 } from '../write/session.ts';
 import type { Strength } from '../write/tables.ts';
-import { identifierIn, isValueOf } from './entries.ts';
+import { identifierIn, valueOf } from './entries.ts';
 import { partsFor } from './history.ts';
 import { LOG_TABLE } from './recording.ts';
 
@@ -162,8 +162,8 @@ async function linkIn({ session, restored }: Restoring, target: RecordType, json
 
 function valueIn(session: WriteSession, { field, nullable, name }: Column, json: string): SqlValue {
   if (!field) return name === OPEN_COLUMN && json.startsWith('{') ? json : null;
-  if (json !== 'null' && isValueOf(field, json))
-    return field.type.keepsText ? json : encode(field, session.dialect, JSON.parse(json));
+  const text = valueOf(field, json) ?? 'null';
+  if (text !== 'null') return field.type.keepsText ? text : encode(field, session.dialect, JSON.parse(text));
   return !nullable && (field.generated ?? field.isNowByDefault) ? stampFor(session, field) : null;
 }
 
