@@ -33,7 +33,7 @@ export const erase = command(ERASE, {}, ['TYPE', 'ID'], async (_, [name, text], 
     return driver.write(async (writer) => {
       const missing = await failureOf(writes.remove(writer, { type, view, identifier }));
       if (missing && !(missing instanceof Problem && missing.code === 'record-not-found')) throw missing;
-      const erased = hasLog ? await eraseEntries(writer, model, type, identifier) : 0;
+      const erased = hasLog ? await eraseEntries(writer, driver.dialect, model, type, identifier) : 0;
       if (missing && erased === 0) throw new StartError(`There is no ${name} ${text}`);
       return erased;
     });

@@ -173,6 +173,11 @@ interface LogDialect {
   readonly valid: (json: string) => string;
   /** A random number for a log that begins anew. */
   readonly number: string;
+  /** The statements that make the indexes for `own` and `owned`, and drop former ones. */
+  readonly indexes: readonly string[];
+  /** Conditions of entries. Bound: a JSON array of pairs of source and record, or of owners. */
+  readonly own: string;
+  readonly owned: string;
   /** Time, number of the write, actor and request, and the FROM clause that they need. */
   readonly writer: { readonly columns: string; readonly from: string };
   /** Says who makes the next changes of the transaction, as a write with a number of its own. Bound: actor, request. */

@@ -124,11 +124,10 @@ const REPLACED = 'the database was replaced';
 const FULL = new Error('The page is full');
 
 function createPages({ dialect: { oneOf }, all }: FeedDriver) {
-  // For a bare column, SQLite would read all entries of these types by its index.
   const ENTRIES: Statement = {
     sql:
       `select cast(log as text), expired, entry.* from ${CONTEXT_TABLE} left join (select ${ENTRY_COLUMNS} from ${LOG_TABLE} ` +
-      `where position > ? and position <= ? and ${oneOf(`(source || '')`, 'text')} order by position limit ?) as entry on 1 = 1 order by entry.position`,
+      `where position > ? and position <= ? and ${oneOf('source', 'text')} order by position limit ?) as entry on 1 = 1 order by entry.position`,
   };
   /** The entries in the range of positions that follows. */
   return async ({ log, position }: Place, end: End, reader: EntryReader, limit: number, caller = NO_CLIENT) => {

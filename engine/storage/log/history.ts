@@ -17,9 +17,6 @@ import { CONTEXT_TABLE, LOG_TABLE } from './recording.ts';
 const LOG_NUMBER: Statement = { sql: `select cast(log as text) from ${CONTEXT_TABLE}` };
 
 const UNLIMITED = Number.MAX_SAFE_INTEGER;
-/** On SQLite, what looks through more rows is read by a search process. */
-const MAX_QUICK_ROWS = 1000;
-const TOO_MANY = Symbol('too many rows');
 /** Rows that one statement reads for a page. Reading more would hold up other requests. */
 const MAX_ROWS = 5000;
 
@@ -35,27 +32,24 @@ const joinTablesOf = (rights: Rights, type: RecordType): readonly string[] =>
   [...relationsFor(rights, type).values()].flatMap(({ link }) => (link.at === 'join' ? link.table.name : []));
 
 function createStatements(dialect: Dialect) {
-  const { quote, oneOf, oneOfPairs, plansSets, limit, name } = dialect;
+  const { quote, oneOf, limit, name, log } = dialect;
   const page = `order by position desc ${limit}`;
   const from = `select ${ENTRY_COLUMNS} from ${LOG_TABLE}`;
-  const owned = oneOf('owner', 'text');
-  const own = oneOfPairs(['source', 'text'], ['record', 'text']);
   const positions = `select position from ${LOG_TABLE}`;
-  // PostgreSQL would search the whole log backwards, expecting many entries; SQLite reads both indexes from their ends.
-  const found = `found$ as ${plansSets ? 'materialized ' : ''}(${positions} where ${own} union all ${positions} where ${owned})`;
   return {
     /** Bound: pairs of source and record, owners, position, limit, 0. */
     history: {
-      sql: `with ${found} ${from} where position in (select position from found$ where position < ? ${page}) order by position desc`,
+      // PostgreSQL would search the whole log backwards, expecting many entries; SQLite would do so for a bare column.
+      sql: `with found$ as materialized (${positions} where ${log.own} union all ${positions} where ${log.owned}) ${from} where position in (select position from found$ where +position < ? ${page}) order by position desc`,
     } satisfies Statement,
-    /** The identifiers of present and former parts. Bound: identifiers of owners, their names in the log, limit, 0. */
+    /** The identifiers of present and former parts. Bound: identifiers of owners, their names in the log. */
     parts: memoized(({ link, source, target }: Relation): Statement => {
       if (link.at !== 'target') throw new Error('Parts have the column of their owner');
       const { table, identifier } = target;
       const column = oneOf(quote(link.reference.column), identifierSql(source.identifier, name));
       const present = `select cast(${quote(identifier.column)} as text) from ${quote(table)} where ${column}`;
-      const former = `select record from ${LOG_TABLE} where source = ${literal(table)} and ${owned}`;
-      return { sql: `${present} union ${former} ${limit}`, reads: [table] };
+      const former = `select record from ${LOG_TABLE} where source = ${literal(table)} and ${log.owned}`;
+      return { sql: `${present} union ${former}`, reads: [table] };
     }),
     /** Bound: position, limit, 0. */
     deleted: memoized(({ table, identifier }: RecordType): Statement => {
@@ -65,10 +59,6 @@ function createStatements(dialect: Dialect) {
       const conditions = [isDeletion, '"old" is not null', `not exists (${later})`, `not exists (${there})`];
       return { sql: `${from} where ${conditions.join(' and ')} and position < ? ${page}`, reads: [table] };
     }),
-    /** Bound: table, limit, 0. */
-    deletions: {
-      sql: `select count(*) from (select 1 from ${LOG_TABLE} where source = ? and operation = 'delete' ${limit}) as some`,
-    } satisfies Statement,
   };
 }
 
@@ -80,15 +70,8 @@ export function createLogReads(driver: Driver, { record }: Reads): Pick<Store, '
     return createEntryReader(types, rights);
   });
 
-  /** Reads between requests, or on SQLite by a search process what looks through many rows. */
-  async function reading<T>(work: (reader: Reader, most: number) => Promise<T | typeof TOO_MANY>, caller: Caller) {
-    const most = driver.mostCounted < Infinity ? MAX_QUICK_ROWS : UNLIMITED;
-    const quick = await driver.read((reader) => work(reader, most), caller);
-    return quick === TOO_MANY ? driver.scan((reader) => work(reader, UNLIMITED) as Promise<T>, caller) : quick;
-  }
-
-  /** The sources and records of a record's own entries, and the owners of those of its parts. `most`: parts of a relation. */
-  async function placesOf(reader: Reader, view: View, identifier: Identifier, caller: Caller, most: number) {
+  /** The sources and records of a record's own entries, and the owners of those of its parts. */
+  async function placesOf(reader: Reader, view: View, identifier: Identifier, caller: Caller) {
     const { rights } = view;
     const whole = wholeOf(view.type);
     const charge = charging(caller);
@@ -104,7 +87,7 @@ export function createLogReads(driver: Driver, { record }: Reads): Pick<Store, '
         const { target } = part;
         if (partsFor(rights, target).length === 0 && joinTablesOf(rights, target).length === 0) continue;
         const bound = [records.map((one) => identifierIn(type, one)), places].map((one) => JSON.stringify(one));
-        const below = (await reader.column(statements.parts(part), [...bound, most, 0], charge)).map(String);
+        const below = (await reader.column(statements.parts(part), bound, charge)).map(String);
         const fresh = below.filter((one) => !owners.has(`${target.table}/${one}`));
         if (fresh.length > 0) found.push({ type: target, records: fresh });
       }
@@ -143,24 +126,19 @@ export function createLogReads(driver: Driver, { record }: Reads): Pick<Store, '
   return {
     history: (query, identifier, caller = NO_CLIENT) => {
       const { view, after } = query;
-      return reading(async (reader, most) => {
+      // On SQLite, this is a search process: all ranges of the log are looked through.
+      return driver.scan(async (reader) => {
         const isThere = (await record(reader, view, identifier, caller)) !== undefined;
         if (!isThere && !hasWholeHistory(view.rights, wholeOf(view.type))) return undefined;
-        const places = await placesOf(reader, view, identifier, caller, most);
-        if (places.flat().length >= most) return TOO_MANY;
+        const places = await placesOf(reader, view, identifier, caller);
         const bound = { statement: statements.history, values: places.map((one) => JSON.stringify(one)) };
         const page = await pageOf(reader, query, bound, caller, (...one) => entryJson(...one, { values: true }));
         return isThere || after !== undefined || page.entries.length > 0 ? page : undefined;
       }, caller);
     },
     deleted: (query, caller = NO_CLIENT) => {
-      const type = wholeOf(query.view.type);
-      const bound = { statement: statements.deleted(type), values: [] };
-      return reading(async (reader, most) => {
-        if (most < UNLIMITED && Number(await reader.value(statements.deletions, [type.table, most, 0])) >= most)
-          return TOO_MANY;
-        return pageOf(reader, query, bound, caller, deletionJson);
-      }, caller);
+      const bound = { statement: statements.deleted(wholeOf(query.view.type)), values: [] };
+      return driver.scan((reader) => pageOf(reader, query, bound, caller, deletionJson), caller);
     },
   };
 }

@@ -16,7 +16,7 @@ import {
 import { generatedName } from '../../names.ts';
 import { columnType } from '../columns.ts';
 import { type Dialect, inGroups, jsonOptional, literal, type LogStatement, type LogTrigger } from '../dialect.ts';
-import type { Statement, Writer } from '../driver.ts';
+import type { Writer } from '../driver.ts';
 import { sidesOf } from '../tables.ts';
 
 export const LOG_TABLE = `${ENGINE_PREFIX}log`;
@@ -26,16 +26,13 @@ export const CONTEXT_TABLE = `${ENGINE_PREFIX}context`;
  * `tx`: the number of the write, negative for other programs; apart from that, at most the first position of its entries.
  * `at`: milliseconds. `record`, `owner`: identifiers as text. `log`: another number if the entries are others.
  */
-export function logTables({ tableOptions, log: { position, number }, integer }: Dialect): readonly string[] {
+export function logTables({ tableOptions, log: { position, number, indexes }, integer }: Dialect): readonly string[] {
   const columns = `source text not null, record text not null, owner text, operation text not null, at ${integer} not null, tx ${integer} not null, actor text, request text, "old" text, "new" text, unrecorded text`;
   const context = `id integer primary key, log ${integer} not null, expired ${integer} not null, tx ${integer}, at ${integer}, actor text, request text`;
-  const index = (name: string, words: string): string =>
-    `create index if not exists ${LOG_TABLE}_${name} on ${LOG_TABLE} (${words}`;
   return [
     `create table if not exists ${LOG_TABLE} (position ${position}, ${columns}) ${tableOptions(true)}`,
-    index('record', 'source, record)'),
-    index('owner', 'owner) where owner is not null'),
-    index('deleted', `source, position) where operation = 'delete'`),
+    ...indexes,
+    `create index if not exists ${LOG_TABLE}_deleted on ${LOG_TABLE} (source, position) where operation = 'delete'`,
     `create table if not exists ${CONTEXT_TABLE} (${context}) ${tableOptions(true)}`,
     `insert into ${CONTEXT_TABLE} (id, log, expired) select 1, ${number}, 0 where not exists (select 1 from ${CONTEXT_TABLE})`,
   ];
@@ -47,31 +44,31 @@ export const forgetTable = (table: string): readonly string[] => [
   `update ${LOG_TABLE} set owner = null where ${literal(`${table}/`)} = substr(owner, 1, length(${literal(`${table}/`)}))`,
 ];
 
-const ERASE = `update ${LOG_TABLE} set "old" = null, "new" = null, unrecorded = null, actor = null where source = ? and record = ?`;
-const ERASED: Statement = { sql: ERASE };
-const ERASED_LINKS: Statement = {
-  sql: `${ERASE} and replace(coalesce("old", "new"), ?, '') <> coalesce("old", "new")`,
-};
-const OWNED: Statement = { sql: `select distinct source || '/' || record from ${LOG_TABLE} where owner = ?` };
-
 /** Takes out of the entries of a record, of its links and of all that it owned what they say. Returns their number. */
 export async function eraseEntries(
   writer: Writer,
+  dialect: Dialect,
   { joinTables }: Model,
   { table }: RecordType,
   identifier: Identifier,
 ): Promise<number> {
-  const places = new Set([`${table}/${identifier}`]);
-  let erased = 0;
-  for (const place of places) {
-    for (const owned of await writer.column(OWNED, [place])) places.add(String(owned));
-    const [source = '', record = ''] = place.split(/\/(.*)/s);
-    erased += (await writer.run(ERASED, [source, record])).changes;
-    for (const { name, left, right } of joinTables)
-      for (const [{ type }, { column }] of [[left, right] as const, [right, left] as const])
-        if (type.table === source) erased += (await writer.run(ERASED_LINKS, [name, record, `"${column}":`])).changes;
+  const { own, owned } = dialect.log;
+  const erase = `update ${LOG_TABLE} set "old" = null, "new" = null, unrecorded = null, actor = null where ${own}`;
+  const eraseLinks = { sql: `${erase} and replace(coalesce("old", "new"), ?, '') <> coalesce("old", "new")` };
+  const parts = { sql: `select distinct source || '/' || record from ${LOG_TABLE} where ${owned}` };
+  const found = new Set([`${table}/${identifier}`]);
+  for (let size = 0; size < found.size;) {
+    size = found.size;
+    for (const part of await writer.column(parts, [JSON.stringify([...found])])) found.add(String(part));
   }
-  return erased;
+  const places = [...found].map((place) => place.split(/\/(.*)/s).slice(0, 2));
+  let { changes } = await writer.run({ sql: erase }, [JSON.stringify(places)]);
+  for (const { name, left, right } of joinTables)
+    for (const [{ type }, { column }] of [[left, right] as const, [right, left] as const]) {
+      const linked = places.filter(([source]) => source === type.table).map(([, record]) => [name, record]);
+      changes += (await writer.run(eraseLinks, [JSON.stringify(linked), `"${column}":`])).changes;
+    }
+  return changes;
 }
 
 /** The name of a table's triggers, or the beginning of it. */
@@ -229,6 +226,8 @@ export function recordingOf(source: RecordType | JoinTable, dialect: Dialect): r
   return dialect.log.create(triggerName(table), table, trigger);
 }
 
-/** A digest of the triggers of a table, to find that they have changed; undefined if there are none. */
-export const recordingDigest = (made: readonly string[]): string | undefined =>
-  made.length === 0 ? undefined : createHash('sha256').update(made.join('\n')).digest('hex').slice(0, DIGEST_LENGTH);
+/** A digest of the log and the triggers of a table, to find that they have changed; undefined if there are none. */
+export function recordingDigest(made: readonly string[], dialect: Dialect): string | undefined {
+  const all = [...logTables(dialect), ...made].join('\n');
+  return made.length === 0 ? undefined : createHash('sha256').update(all).digest('hex').slice(0, DIGEST_LENGTH);
+}

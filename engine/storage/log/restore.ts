@@ -41,35 +41,36 @@ function tooManyRestored(most: number): Problem {
   return faultyRequest('too-many-rows', [{ pointer: '', code: 'too-many-rows', message }]);
 }
 
-const createStatements = memoized(({ oneOf }: Dialect) => {
+const createStatements = memoized(({ oneOf, log, locks }: Dialect) => {
   const from = `select record, "old", "new", source, owner, tx, position from ${LOG_TABLE} where`;
-  const records = `source = ? and ${oneOf('record', 'text')}`;
+  const inRange = 'position between ? and ? and tx = ?';
+  // PostgreSQL has an index for the rest.
+  const inWrite = `${from} ${locks ? '+' : ''}${inRange}`;
+  const newest = 'order by position desc';
   return {
     /** Bound: table, identifier as text. */
-    last: { sql: `${from} operation = 'delete' and source = ? and record = ? order by position desc limit 1` },
-    /** Bound: number of the write, owners. */
-    parts: {
-      sql: `${from} tx = ? and operation = 'delete' and ${oneOf('owner', 'text')} and "old" is not null order by position desc`,
-    },
-    /** Bound: number of the write, table of links, identifiers as texts. */
-    links: { sql: `${from} tx = ? and operation = 'unlink' and ${records} order by position desc` },
-    /** Bound: number of the write, first and last position, table, what the JSON of old values must contain. */
+    last: { sql: `${from} operation = 'delete' and source = ? and record = ? ${newest} limit 1` },
+    /** Bound: positions of the write, its number, owners. */
+    parts: { sql: `${inWrite} and operation = 'delete' and ${oneOf('owner', 'text')} and "old" is not null ${newest}` },
+    /** Bound: positions of the write, its number, table of links, identifiers as texts. */
+    links: { sql: `${inWrite} and operation = 'unlink' and source = ? and ${oneOf('record', 'text')} ${newest}` },
+    /** Bound: positions of the write, its number, table, what the JSON of old values must contain. */
     cut: {
-      // For a bare column, SQLite would read all entries of the table by its index.
-      sql: `${from} tx = ? and operation = 'update' and position between ? and ? and source || '' = ? and replace("old", ?, '') <> "old" order by position desc`,
+      sql: `${from} ${inRange} and operation = 'update' and source = ? and replace("old", ?, '') <> "old" ${newest}`,
     },
     /** The next entry of another write. Bound: number of the write, position. */
     next: { sql: `select position from ${LOG_TABLE} where tx <> ? and position > ? order by position limit 1` },
-    /** Bound: table, identifiers as texts, position, what the JSON of new values must contain. */
-    later: { sql: `${from} ${records} and position > ? and replace("new", ?, '') <> "new"` },
+    /** Bound: pairs of table and identifier, position, what the JSON of new values must contain. */
+    later: { sql: `${from} ${log.own} and +position > ? and replace("new", ?, '') <> "new"` },
   } satisfies Readonly<Record<string, Statement>>;
 });
 
 interface Restoring {
   readonly session: WriteSession;
   readonly statements: ReturnType<typeof createStatements>;
-  /** The number of the write that deleted the record, and the position of that entry. */
-  readonly tx: number;
+  /** Of the write that deleted the record: between which positions its entries are, and its number. */
+  readonly write: readonly [first: number, last: number, tx: number];
+  /** The position of the deletion. */
   readonly position: number;
   /** By table and identifier, the last deleted first. */
   readonly restored: Map<string, Restored>;
@@ -101,11 +102,14 @@ export async function planRestore(
 ): Promise<WritePlan> {
   const statements = createStatements(dialect);
   const deletion = (await session.writer.get(statements.last, [type.table, String(identifier)])) ?? [];
-  const [, old = null, , , , tx, position] = deletion;
+  const [, old = null, , , , tx = 0, position = 0] = deletion;
   if (old === null) throw noDeletion({ type, identifier });
   const node = make(session, type, identifier, '');
   const restored = new Map([[placeOf(type, identifier), { node, identifier, old: membersOf(String(old)) }]]);
-  const restoring = { session, statements, tx: Number(tx), position: Number(position), restored, circular: [] };
+  // On SQLite, no other write comes in between.
+  const next = dialect.locks ? undefined : await session.writer.value(statements.next, [tx, position]);
+  const write = [Math.abs(Number(tx)), Number(next ?? Number.MAX_SAFE_INTEGER), Number(tx)] as const;
+  const restoring = { session, statements, write, position: Number(position), restored, circular: [] };
   for (let places = [...restored.keys()]; places.length > 0;) places = await restoreParts(restoring, places);
   for (const one of restored.values()) await fill(restoring, one);
   for (const [target, some] of Map.groupBy(restored.values(), (one) => one.node.type)) {
@@ -120,14 +124,14 @@ export async function planRestore(
 }
 
 /** Records that the same write deleted with their owners. Returns their places. */
-async function restoreParts({ session, statements, tx, restored }: Restoring, owners: readonly string[]) {
+async function restoreParts({ session, statements, write, restored }: Restoring, owners: readonly string[]) {
   const { writer, writeRows, rights } = session;
   const found: string[] = [];
   let rows = restored.size;
   const limit = (): void => {
     if ((rows += 1) > writeRows) throw tooManyRestored(writeRows);
   };
-  const bound = [tx, JSON.stringify(owners)];
+  const bound = [...write, JSON.stringify(owners)];
   for (const [record, old, , source, owner] of await writer.all(statements.parts, bound, limit)) {
     const { type, pointer = '' } = restored.get(String(owner))?.node ?? {};
     const relation = [...(type?.relations.values() ?? [])].find((one) => one.owned && one.target.table === source);
@@ -193,13 +197,13 @@ async function fill(restoring: Restoring, { node, old }: Restored): Promise<void
 
 /** The many-to-many links of restored records of a type. */
 async function relinkPairs(restoring: Restoring, type: RecordType, some: readonly Restored[]): Promise<void> {
-  const { session, statements, tx, restored } = restoring;
+  const { session, statements, write, restored } = restoring;
   const { writer, tables, pairs, rights } = session;
   const records = JSON.stringify(some.map(({ identifier }) => String(identifier)));
   for (const [table, column] of tables.joinsOf(type)) {
     const isLeft = column === table.left.column;
     const other = isLeft ? table.right : table.left;
-    for (const [record, was] of await writer.all(statements.links, [tx, table.name, records])) {
+    for (const [record, was] of await writer.all(statements.links, [...write, table.name, records])) {
       const { node, identifier } = restored.get(placeOf(type, String(record))) ?? {};
       const linked = await linkIn(restoring, other.type, membersOf(String(was)).get(other.column)?.text ?? 'null');
       if (!node || identifier === undefined || linked === null) continue;
@@ -213,14 +217,13 @@ async function relinkPairs(restoring: Restoring, type: RecordType, some: readonl
 
 /** Links to the restored records of a type that the write cut and nobody has set since. */
 async function relinkCut(restoring: Restoring, target: RecordType): Promise<void> {
-  const { session, statements, tx, position, restored } = restoring;
-  const { writer, writeRows, tables } = session;
-  // Cascades of other programs may change links after the deletion; on SQLite, before any other write.
-  const next = tx < 0 && !tables.locks ? await writer.value(statements.next, [tx, position]) : undefined;
-  const range = [tx, Math.abs(tx), tx < 0 ? (next ?? Number.MAX_SAFE_INTEGER) : position];
+  const { session, statements, write, position, restored } = restoring;
+  const { writer, writeRows } = session;
+  const [first, last, tx] = write;
   for (const { type, reference } of target.referrers) {
     const unlinked = new Map<Identifier, Node>();
-    const bound = [...range, type.table, `"${reference.column}":`];
+    // Cascades of other programs may change links after the deletion.
+    const bound = [first, tx < 0 ? last : position, tx, type.table, `"${reference.column}":`];
     for (const [record, was, is] of await writer.all(statements.cut, bound)) {
       const [before = new Map(), after] = [was, is].map((text) => membersOf(String(text)));
       const linked = JSON.parse(before.get(reference.column)?.text ?? 'null') as Identifier | null;
@@ -266,7 +269,8 @@ async function linkAgain(
     const child = await present(session, type, identifier, 'update');
     if (child && storedValue(child, column) === null) children.set(String(identifier), [child, to]);
   }
-  const bound = [type.table, JSON.stringify([...children.keys()]), position, `"${column}":`];
+  const places = [...children.keys()].map((record) => [type.table, record]);
+  const bound = [JSON.stringify(places), position, `"${column}":`];
   for (const [record, , is] of await session.writer.all(statements.later, bound))
     if ((membersOf(String(is)).get(column)?.text ?? 'null') !== 'null') children.delete(String(record));
   for (const [child, to] of children.values())

@@ -143,7 +143,7 @@ export function appliedType(type: RecordType, dialect: Dialect): AppliedType {
     identifierName: type.identifier.name === type.identifier.column ? undefined : type.identifier.name,
     key: appliedKey(type.identifier),
     open: type.open,
-    history: recordingDigest(recordingOf(type, dialect)),
+    history: recordingDigest(recordingOf(type, dialect), dialect),
     fields: Object.fromEntries(fields),
     references: type.references.map(appliedReference),
     indexes: Object.fromEntries(
@@ -185,7 +185,7 @@ export function appliedJoin(table: JoinTable, dialect: Dialect): AppliedJoin {
     table: table.name,
     left: side(left),
     right: side(right),
-    history: recordingDigest(recordingOf(table, dialect)),
+    history: recordingDigest(recordingOf(table, dialect), dialect),
     made: madeOf([joinIndex(table)], dialect),
   };
 }

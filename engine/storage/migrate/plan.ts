@@ -145,7 +145,7 @@ function stepsBetween(
     all: readonly MigrationStep[],
     one: Omit<Recording, 'after' | 'made'>,
     made: readonly string[] = [],
-  ) => withRecording(all, { ...one, after: recordingDigest(made), made }, dialect);
+  ) => withRecording(all, { ...one, after: recordingDigest(made, dialect), made }, dialect);
   const recordedType = (all: readonly MigrationStep[], type: RecordType, before?: string) =>
     recorded(all, { table: type.table, before, type: type.name }, recordingOf(type, dialect));
   const recordedJoin = (all: readonly MigrationStep[], join: JoinTable, before?: string) =>

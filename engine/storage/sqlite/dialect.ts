@@ -24,6 +24,20 @@ const NOW_MS = `cast((julianday('now') - 2440587.5) * 86400000 as integer)`;
 /** SQLite writes it when a statement ends: within one, it stays the same. */
 const LAST_POSITION = `coalesce((select seq from sqlite_sequence where name = '${LOG_TABLE}'), 0)`;
 
+/** Comes first in indexes of the log: SQLite writes whole pages, and entries of the same time share those of a range. */
+const RANGE = 'position / 1024';
+const RANGES = `(with recursive ranges$(range$) as (select max(position) / 1024 from ${LOG_TABLE} union all select range$ - 1 from ranges$ where range$ > (select min(position) / 1024 from ${LOG_TABLE})) select range$ from ranges$)`;
+/** To search each range for more places costs more than to read all of an index. */
+const MAX_SOUGHT = 25;
+
+function entriesOf(index: string, columns: string, values: string): string {
+  const same = columns.replaceAll(/\w+/g, '$&$$');
+  const from = 'select position from (select count(*) as count$ from place$) cross join';
+  const sought = `${from} place$ cross join ${RANGES} cross join ${LOG_TABLE} where count$ <= ${MAX_SOUGHT} and ${RANGE} = range$ and (${columns}) = (${same})`;
+  const read = `${from} ${LOG_TABLE} indexed by ${LOG_TABLE}_${index} where count$ > ${MAX_SOUGHT} and (${columns}) in place$`;
+  return `position in (with place$(${same}) as materialized (select distinct ${values} from json_each(?)) ${sought} union all ${read})`;
+}
+
 /** Triggers use functions of older versions only, as other programs may bring another SQLite. */
 const log: Dialect['log'] = {
   position: 'integer primary key autoincrement',
@@ -32,6 +46,15 @@ const log: Dialect['log'] = {
   differ: (one, other) => `${one} is not ${other}`,
   valid: (json) => `case when json_valid(${json}) then ${json} else json_quote(${json}) end`,
   number: 'abs(random() % 2147483648)',
+  indexes: [
+    `drop index if exists ${LOG_TABLE}_record`,
+    `drop index if exists ${LOG_TABLE}_owner`,
+    `create index if not exists ${LOG_TABLE}_records on ${LOG_TABLE} (${RANGE}, source, record)`,
+    `create index if not exists ${LOG_TABLE}_owners on ${LOG_TABLE} (${RANGE}, owner) where owner is not null`,
+    `create index if not exists ${LOG_TABLE}_deletions on ${LOG_TABLE} (source, record) where operation = 'delete'`,
+  ],
+  own: entriesOf('records', 'source, record', 'value ->> 0, value ->> 1'),
+  owned: entriesOf('owners', 'owner', 'value'),
   attribute: { sql: `update ${CONTEXT_TABLE} set tx = 1 + ${LAST_POSITION}, at = ${NOW_MS}, actor = ?, request = ?` },
   unattribute: { sql: `update ${CONTEXT_TABLE} set tx = null, at = null, actor = null, request = null` },
   // Other programs do not number their writes. A trigger that read the table it fills would need a temporary one.
