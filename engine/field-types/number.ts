@@ -1,5 +1,5 @@
 /** Floating-point numbers (IEEE 754 binary64). */
-import { asIs, asText, plainColumn } from './columns.ts';
+import { asText, plainColumn } from './columns.ts';
 import { type FieldType, numeral, numeric, parsedNumber, rangeOf } from './field-type.ts';
 import { call } from './totals.ts';
 
@@ -7,11 +7,11 @@ import { call } from './totals.ts';
 const asWritten = (value: string, text: string): string =>
   `case when abs(${value}) < 1e15 and ${value} = cast(${value} as integer) then cast(cast(${value} as integer) as text) else ${text} end`;
 
-/** SQL for the JavaScript notation; PostgreSQL writes two-digit exponents, from 1e15 and 1e-5 on. */
+/** SQL for the JavaScript notation; PostgreSQL writes two-digit exponents, from 1e15 and 1e-5 on, and infinity as a string. */
 const postgresText = (value: string): string =>
   `case when ${value} = 0 or abs(${value}) >= 1e-4 and abs(${value}) < 1e15 then ${value}::text` +
   ` when abs(${value}) >= 1e-6 and abs(${value}) < 1e21 then ${value}::text::numeric::text` +
-  ` else replace(${value}::text, 'e-0', 'e-') end`;
+  ` else replace(to_json(${value})::text, 'e-0', 'e-') end`;
 
 const column = {
   ...plainColumn,
@@ -32,9 +32,9 @@ export const number: FieldType = {
   columns: {
     sqlite: {
       ...column,
-      // SQLite prints a REAL with 15 digits, which do not identify a number.
+      // SQLite prints a REAL with 15 digits, which do not identify a number. Other programs can write any text.
       sqlType: 'text',
-      json: asIs,
+      json: (name) => `case when json_valid(${name}) = 0 then json_quote(${name}) else ${name} end`,
       comparable: (name) => `cast(${name} as real)`,
       extracted: (document, path) => asWritten(`${document} ->> ${path}`, `nullif(${document} -> ${path}, 'null')`),
       aggregates: { min: call('records_least_number'), max: call('records_greatest_number') },

@@ -270,6 +270,25 @@ test('renamed, new, converted, dropped and required fields', async () => {
   expect((await project.run('plan')).code).toBe(0);
 });
 
+test('numbers of other programs that JSON does not have are strings, and other values stay', async () => {
+  const { database, serving } = await newProject({
+    'scale.yaml': 'type: Scale\nhistory: true\nfields: { most: { type: number }, name: { type: string } }\n',
+  });
+  const infinite = database.kind === 'sqlite' ? '-9e999' : `'-Infinity'`;
+  const shown = database.kind === 'sqlite' ? '-Inf' : '-Infinity';
+  await serving(async (url) => {
+    await ask(url, 'POST /api/scales', { most: 1e300, name: 'A' });
+    await runSql(database, `update scales set most = ${infinite}, name = 'B'`);
+    expect((await ask(url, 'GET /api/scales/1')).body).toEqual({ id: 1, most: shown, name: 'B' });
+    const { body } = await ask(url, 'GET /api/scales/1/$history?limit=1');
+    expect(body).toMatchObject([{ old: { most: 1e300, name: 'A' }, new: { name: 'B' } }]);
+  });
+  expect(await entriesOf(database)).toEqual([
+    'scales/1 create {"most":1e+300,"name":"A"}',
+    `scales/1 update {"most":1e+300,"name":"A"} {"most":"${shown}","name":"B"}`,
+  ]);
+});
+
 test('the entries of a dropped table go with it', async () => {
   const project = await productProject();
   const { database } = project;

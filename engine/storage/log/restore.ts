@@ -217,9 +217,9 @@ async function relinkPairs(restoring: Restoring, type: RecordType, some: readonl
 
 /** Links to the restored records of a type that the write cut and nobody has set since. */
 async function relinkCut(restoring: Restoring, target: RecordType): Promise<void> {
-  const { session, statements, write, position, restored } = restoring;
+  const { session, statements, position, restored } = restoring;
   const { writer, writeRows } = session;
-  const [first, last, tx] = write;
+  const [first, last, tx] = restoring.write;
   for (const { type, reference } of target.referrers) {
     const unlinked = new Map<Identifier, Node>();
     // Cascades of other programs may change links after the deletion.
