@@ -256,3 +256,10 @@ test.each([
   const page = await log.deleted(queriesOf(type).log(''));
   expect([page.entries.length, searches]).toEqual([deleted, 1]);
 });
+
+test('what is read of a short log asks no search process', async () => {
+  await driver.define(['delete from _records_log where position <= (select max(position) from _records_log) - 5000']);
+  const page = await log.history(queriesOf('Tree').log(''), 1);
+  const { entries: deleted } = await log.deleted(queriesOf('Bud').log(''));
+  expect([page?.entries.length, deleted.length, searches]).toEqual([100, 100, 0]);
+});

@@ -16,7 +16,14 @@ import { CONTEXT_TABLE, LOG_TABLE } from './recording.ts';
 
 const LOG_NUMBER: Statement = { sql: `select cast(log as text) from ${CONTEXT_TABLE}` };
 
+/** How many entries the log has at most. */
+const EXTENT: Statement = {
+  sql: `select (select max(position) from ${LOG_TABLE}) - (select min(position) from ${LOG_TABLE})`,
+};
+
 const UNLIMITED = Number.MAX_SAFE_INTEGER;
+/** On SQLite, a search process looks through a longer log. */
+const MAX_QUICK_ENTRIES = 5000;
 /** Rows that one statement reads for a page. Reading more would hold up other requests. */
 const MAX_ROWS = 5000;
 
@@ -69,6 +76,12 @@ export function createLogReads(driver: Driver, { record }: Reads): Pick<Store, '
     for (const one of types) for (const { target } of partsFor(rights, one)) types.add(target);
     return createEntryReader(types, rights);
   });
+
+  async function reading<T>(work: (reader: Reader) => Promise<T>, caller: Caller): Promise<T> {
+    const isSqlite = driver.mostCounted < Infinity;
+    const extent = isSqlite ? await driver.read((reader) => reader.value(EXTENT, []), caller) : Infinity;
+    return Number(extent) < MAX_QUICK_ENTRIES ? driver.read(work, caller) : driver.scan(work, caller);
+  }
 
   /** The sources and records of a record's own entries, and the owners of those of its parts. */
   async function placesOf(reader: Reader, view: View, identifier: Identifier, caller: Caller) {
@@ -126,8 +139,7 @@ export function createLogReads(driver: Driver, { record }: Reads): Pick<Store, '
   return {
     history: (query, identifier, caller = NO_CLIENT) => {
       const { view, after } = query;
-      // On SQLite, this is a search process: all ranges of the log are looked through.
-      return driver.scan(async (reader) => {
+      return reading(async (reader) => {
         const isThere = (await record(reader, view, identifier, caller)) !== undefined;
         if (!isThere && !hasWholeHistory(view.rights, wholeOf(view.type))) return undefined;
         const places = await placesOf(reader, view, identifier, caller);
@@ -138,7 +150,7 @@ export function createLogReads(driver: Driver, { record }: Reads): Pick<Store, '
     },
     deleted: (query, caller = NO_CLIENT) => {
       const bound = { statement: statements.deleted(wholeOf(query.view.type)), values: [] };
-      return driver.scan((reader) => pageOf(reader, query, bound, caller, deletionJson), caller);
+      return reading((reader) => pageOf(reader, query, bound, caller, deletionJson), caller);
     },
   };
 }
