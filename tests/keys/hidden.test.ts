@@ -16,7 +16,19 @@ fields:
   'schema/pet.yaml': `type: Pet
 identifier: { name: tag, type: string }
 fields: { name: { type: string } }
-relations: { owner: { kind: belongsTo, type: Owner } }
+relations:
+  owner: { kind: belongsTo, type: Owner }
+  ward: { kind: belongsTo, type: Ward }
+`,
+  'schema/ward.yaml': `type: Ward
+identifier: { name: code, type: string }
+fields:
+  name: { type: string, unique: true }
+  beds: { type: integer }
+relations: { hospital: { kind: belongsTo, type: Hospital, required: true } }
+`,
+  'schema/hospital.yaml': `type: Hospital
+fields: { name: { type: string } }
 `,
   'access/all.yaml': `role: all
 scope: none
@@ -25,7 +37,7 @@ write: { '*': true }
 `,
   'access/clerk.yaml': `role: clerk
 scope: none
-read: { Pet: true, Owner: { where: { level: { lte: 2 } }, except: [passport] } }
+read: { Pet: true, Ward: true, Owner: { where: { level: { lte: 2 } }, except: [passport] } }
 write: { Pet: true }
 `,
 };
@@ -73,4 +85,13 @@ test('a value that the role does not see names no record', async () => {
   const [there, none] = [await adopt('clerk', { passport: 'P-1' }), await adopt('clerk', { passport: 'P-2' })];
   expect([there.status, there.text]).toEqual([422, none.text]);
   expect((await adopt('all', { passport: 'P-1' })).status).toBe(201);
+});
+
+test.each<[ward: object, pointer: string, code: string]>([
+  [{ name: 'West', beds: 'two' }, '/ward/beds', 'type'],
+  [{ name: 'West', doors: 2 }, '/ward/doors', 'unknown-key'],
+  [{ beds: 2 }, '/ward/code', 'required'],
+])('%j is refused for its own fault alone, although the role could not create it', async (ward, pointer, code) => {
+  const answer = await post('clerk', 'pets', { tag: 'pet', ward });
+  expect([answer.status, JSON.parse(answer.text)]).toMatchObject([422, { errors: [{ pointer, code }] }]);
 });

@@ -17,6 +17,7 @@ fields: { name: { type: string } }
 relations:
   owner: { kind: belongsTo, type: Owner, fields: [customer_no, email, name, city] }
   sitters: { kind: manyToMany, type: Owner }
+  kennel: { kind: belongsTo, type: Kennel }
   toys: { kind: hasMany, type: Toy, inverse: pet, owned: true }
 `,
   'toy.yaml': `type: Toy
@@ -24,6 +25,12 @@ fields: { name: { type: string } }
 relations:
   pet: { kind: belongsTo, type: Pet, inverse: toys }
   giver: { kind: belongsTo, type: Owner }
+`,
+  'kennel.yaml': `type: Kennel
+identifier: { name: code, type: string }
+fields:
+  name: { type: string, unique: true }
+  places: { type: integer }
 `,
 };
 
@@ -70,6 +77,9 @@ test.each<[body: object, status: number, pointer: string, code: string]>([
   [{ owner: { customer_no: 'K-1', city: 'Rome' } }, 409, '/owner/city', 'link-only'],
   [{ owner: { customer_no: 'K-1', name: 'Ann', city: 'Rome' } }, 409, '/owner/city', 'link-only'],
   [{ sitters: [{ id: 1 }, { customer_no: 'K-1' }] }, 422, '/sitters/1', 'duplicate'],
+  [{ kennel: { name: 'North', places: 'two' } }, 422, '/kennel/places', 'type'],
+  [{ kennel: { name: 'North', stalls: 2 } }, 422, '/kennel/stalls', 'unknown-key'],
+  [{ kennel: { places: 2 } }, 422, '/kennel/code', 'required'],
 ])('%j is refused', async (body, status, pointer, code) => {
   const answer = await ask(server.url, 'POST /api/pets', body);
   expect(answer).toMatchObject({ status, body: { errors: [{ pointer, code }] } });

@@ -204,18 +204,18 @@ async function targetOf(
   { pointer, isLost }: Mention,
   [current]: readonly Identifier[],
 ): Promise<Node> {
-  const { target, owned, toMany } = relation;
-  const isOwnChild = owned && !toMany;
+  const { target, owned, toMany, nested } = relation;
+  const isLink = nested === 'link';
+  const isOwnChild = owned && !toMany && !isLink;
   const fault = session.unknown.get(body);
-  if (fault) {
-    session.refusals.push({ code: 'invalid-reference', fault });
-    return make(session, target, undefined, pointer, { isLost: true });
-  }
+  if (fault) session.refusals.push({ code: 'invalid-reference', fault });
   const named = identifierIn(body, target);
   const child = [...(parent.related.get(relation)?.nodes ?? [])].find((one) => one.isOwnChild);
   if (named === undefined && isOwnChild && child) return child;
   const identifier = named ?? (isOwnChild ? current : undefined);
-  if (identifier === undefined) return make(session, target, undefined, pointer, { isOwnChild, isLost });
+  // A link that names no record is a fault already.
+  const lost = isLost || isLink;
+  if (identifier === undefined) return make(session, target, undefined, pointer, { isOwnChild, isLost: lost });
   const node = session.createdById.get(target)?.get(identifier) ?? (await touch(session, target, identifier, pointer));
   if (named === undefined || isLost) return node;
   // Clients that make identifiers name new records too.
