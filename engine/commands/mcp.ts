@@ -11,7 +11,7 @@ import { type Engine, startEngine } from '../engine.ts';
 import { rpcError } from '../http/answer.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
 import { readJson } from '../json/tokenizer.ts';
-import { createAgentServer, droppedArgument } from '../mcp/tools.ts';
+import { createAgentServer, faultOfParams } from '../mcp/tools.ts';
 import { type Settings, withoutPassword } from '../settings/settings.ts';
 import { Problem, StartError } from '../problem.ts';
 import { printError } from '../process.ts';
@@ -65,7 +65,7 @@ async function* messages(): AsyncGenerator<Buffer> {
     try {
       const parsed = readJson(line, { limits: LIMITS, takesInteger: () => true }).value as JsonObject;
       parseJSONRPCMessage(parsed);
-      const fault = droppedArgument(parsed);
+      const fault = faultOfParams(parsed);
       if (fault === undefined) yield Buffer.from(`${JSON.stringify(parsed)}\n`);
       else refuse(ProtocolErrorCode.InvalidParams, fault, parsed['id']);
     } catch (error) {

@@ -16,7 +16,7 @@ import { readObject, type TextLimits } from '../json/tokenizer.ts';
 import { JSON_TYPE } from '../operations/table.ts';
 import { textOf } from '../operations/body.ts';
 import { Problem } from '../problem.ts';
-import { createAgentServer, droppedArgument } from './tools.ts';
+import { createAgentServer, faultOfParams } from './tools.ts';
 
 const METHODS = 'POST, OPTIONS';
 
@@ -93,7 +93,7 @@ function refusalOf({ headers }: IncomingMessage, parsed: JsonObject): Answer | u
     const [header, value] = [headers[name.toLowerCase()], repeated[name]];
     return header !== undefined && (typeof value !== 'string' || (header !== value && header !== encoded(value)));
   });
-  const fault = wrong === undefined ? droppedArgument(parsed) : `The header ${wrong} does not agree with the message`;
+  const fault = wrong === undefined ? faultOfParams(parsed) : `The header ${wrong} does not agree with the message`;
   if (fault === undefined) return undefined;
   const code = wrong === undefined ? ProtocolErrorCode.InvalidParams : HEADER_MISMATCH;
   const body = rpcError(id, code, fault);

@@ -3,6 +3,7 @@ import {
   ProtocolError,
   ProtocolErrorCode,
   Server,
+  specTypeSchemas,
   SUPPORTED_PROTOCOL_VERSIONS,
   type Tool,
 } from '@modelcontextprotocol/server';
@@ -238,10 +239,17 @@ const EXPECTED: Readonly<Record<string, readonly [expected: string, fits: (value
   array: ['a list', Array.isArray],
 };
 
-/** An error message for a call with the key "__proto__", which the SDK would drop without a word. */
-export function droppedArgument({ params }: JsonObject): string | undefined {
+const { InitializeRequest, ListToolsRequest, CallToolRequest } = specTypeSchemas;
+const REQUESTS = { initialize: InitializeRequest, 'tools/list': ListToolsRequest, 'tools/call': CallToolRequest };
+
+/** An error message for params that the SDK would drop without a word, or refuse with the issues of its schemas. */
+export function faultOfParams(message: JsonObject): string | undefined {
+  const { method, params } = message;
   const given = isObject(params) ? params['arguments'] : undefined;
-  return isObject(given) && Object.hasOwn(given, '__proto__') ? 'No tool has an argument "__proto__"' : undefined;
+  if (isObject(given) && Object.hasOwn(given, '__proto__')) return 'No tool has an argument "__proto__"';
+  const [, schema] = Object.entries(REQUESTS).find(([name]) => name === method) ?? [];
+  const issue = schema?.['~standard'].validate(message).issues?.[0];
+  return issue && `${String(method)} needs a valid "${issue.path?.join('.')}"`;
 }
 
 function refuseArguments(name: string, { required, optional }: AgentTool, given: JsonObject): void {

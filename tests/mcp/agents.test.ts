@@ -386,6 +386,18 @@ describe('the endpoint', () => {
     expect((await tell(url, inside, writer)).text).toContain('unknown-field');
   });
 
+  test.each<[method: string, params: unknown, message: string]>([
+    ['initialize', {}, 'initialize needs a valid "params.protocolVersion"'],
+    ['initialize', { ...INITIALIZE.params, clientInfo: {} }, 'initialize needs a valid "params.clientInfo.name"'],
+    ['initialize', undefined, 'initialize needs a valid "params"'],
+    ['tools/list', { cursor: 5 }, 'tools/list needs a valid "params.cursor"'],
+    ['tools/call', { arguments: {} }, 'tools/call needs a valid "params.name"'],
+    ['tools/call', { name: 'list_types', arguments: [] }, 'tools/call needs a valid "params.arguments"'],
+  ])('%s with the params %j is refused', async (method, params, message) => {
+    const { status, text } = await tell(url, { jsonrpc: '2.0', id: 1, method, params }, writer);
+    expect([status, JSON.parse(text)]).toEqual([400, { jsonrpc: '2.0', id: 1, error: { code: -32602, message } }]);
+  });
+
   test('Accept: text/html is 406', async () => {
     expect((await tell(url, list, { ...writer, headers: { accept: 'text/html' } })).status).toBe(406);
   });
