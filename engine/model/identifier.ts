@@ -20,29 +20,23 @@ export interface IdentifierField extends Shape {
   readonly column: string;
 }
 
-const checkOf = memoized(({ kind, constraints, examples }: IdentifierField) =>
-  createAjv({ allErrors: false, strictTypes: false }).compile(kind.schema({ constraints, examples })),
-);
+const readerOf = memoized(({ kind, type, constraints, examples }: IdentifierField) => {
+  const isValid = createAjv({ allErrors: false, strictTypes: false }).compile(kind.schema({ constraints, examples }));
+  return (value: JsonValue) => (isValid(value) ? ((type.canonical?.(value) ?? value) as Identifier) : undefined);
+});
 
 /** The identifier that a value stands for; undefined if it is none of this type. */
 export const identifierOf = (identifier: IdentifierField, value: JsonValue | undefined): Identifier | undefined =>
-  checkOf(identifier)(value) ? ((identifier.type.canonical?.(value ?? null) ?? value) as Identifier) : undefined;
+  readerOf(identifier)(value ?? null);
 
 /** The identifier of a stored link; undefined if it is of another kind. Rows of others can have numbers below 1. */
 export const linkedIn = (identifier: IdentifierField, link: JsonValue | undefined): Identifier | undefined =>
   identifier.kind.isCounted && typeof link === 'number' ? link : identifierOf(identifier, link);
 
-const WHOLE = /^[1-9]\d{0,15}$/;
-
 /** Reads identifiers as a path or a command has them. */
 export const parserOf = memoized((identifier: IdentifierField) => {
-  const check = checkOf(identifier);
-  const { canonical } = identifier.type;
-  const isNumber = identifier.kind.isCounted === true;
-  return (text: string): Identifier | undefined => {
-    const value = !isNumber ? text : WHOLE.test(text) ? Number(text) : null;
-    return check(value) ? ((canonical?.(value) ?? value) as Identifier) : undefined;
-  };
+  const read = readerOf(identifier);
+  return (text: string) => read(!identifier.kind.isCounted ? text : /^[1-9]\d{0,15}$/.test(text) ? Number(text) : null);
 });
 
 /** The identifier as a segment of a path. */
