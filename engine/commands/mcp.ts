@@ -10,7 +10,7 @@ import { inProcessCalls } from '../embed/calls.ts';
 import { type Engine, startEngine } from '../engine.ts';
 import { rpcError } from '../http/answer.ts';
 import type { JsonObject, JsonValue } from '../json/json.ts';
-import { readJson } from '../json/tokenizer.ts';
+import { readJson, WIDE } from '../json/tokenizer.ts';
 import { createAgentServer, faultOfParams } from '../mcp/tools.ts';
 import { type Settings, withoutPassword } from '../settings/settings.ts';
 import { Problem, StartError } from '../problem.ts';
@@ -56,14 +56,12 @@ const withRights = command(
 
 export const mcp: Command = { usage: USAGE, run: (args) => withRights.run(withTypes(args)) };
 
-const LIMITS = { bodyDepth: 1000, bodyKeys: Infinity, bodyItems: Infinity };
-
 /** Responds to invalid lines, which the SDK skips: their sender would wait forever (JSON-RPC 2.0, 5.1). */
 async function* messages(): AsyncGenerator<Buffer> {
   for await (const line of createInterface({ input: process.stdin, crlfDelay: Infinity })) {
     if (line.trim() === '') continue;
     try {
-      const parsed = readJson(line, { limits: LIMITS, takesInteger: () => true }).value as JsonObject;
+      const parsed = readJson(line, WIDE).value as JsonObject;
       parseJSONRPCMessage(parsed);
       const fault = faultOfParams(parsed);
       if (fault === undefined) yield Buffer.from(`${JSON.stringify(parsed)}\n`);

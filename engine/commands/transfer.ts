@@ -4,7 +4,7 @@ import type { Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { isOfSystem, type NewFile, newFile } from '../files.ts';
 import { escapeStep, type JsonObject } from '../json/json.ts';
-import { type KeptMembers, type RawMembers, readObject } from '../json/tokenizer.ts';
+import { type KeptMembers, type RawMembers, readObject, WIDE } from '../json/tokenizer.ts';
 import { hasMember, type Model, type RecordType } from '../model/model.ts';
 import { shortened } from '../names.ts';
 import { type Fault, MAX_ERRORS, Problem, reasonOf, StartError } from '../problem.ts';
@@ -156,9 +156,6 @@ const imported = (file: string, settings: Settings, mostFaults: number, isUnchec
     }),
   );
 
-/** Records may come from a service with higher limits. */
-const LIMITS = { bodyDepth: 1000, bodyKeys: Infinity, bodyItems: Infinity };
-
 function lineChecker(model: Model, isUnchecked: boolean): CheckLine {
   const validate = createLineValidator(model, isUnchecked);
   const kept = new Map([...model.types.values()].map((type) => [type.name, keptBy(type)]));
@@ -185,7 +182,7 @@ type Parsed = { readonly object: JsonObject; readonly texts: RawMembers } | { re
 
 function parse(text: string, what: string, kept?: KeptMembers): Parsed {
   try {
-    const { object, raw, faults: found } = readObject(text, { limits: LIMITS, what, kept, takesInteger: () => true });
+    const { object, raw, faults: found } = readObject(text, { ...WIDE, what, kept });
     // The validator reports numbers that are too large.
     const faults = found.filter(({ code }) => code !== 'number-range');
     const [texts = new Map()] = raw.values();

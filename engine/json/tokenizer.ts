@@ -9,6 +9,9 @@ export interface TextLimits {
   readonly bodyItems: number;
 }
 
+/** How to read what is no request: records may come from a service with higher limits. */
+export const WIDE = { limits: { bodyDepth: 1000, bodyKeys: Infinity, bodyItems: Infinity }, takesInteger: () => true };
+
 /** The members of each object that are stored as raw JSON, by key. */
 export type RawValues = ReadonlyMap<JsonObject, RawMembers>;
 export type RawMembers = ReadonlyMap<string, RawMember>;

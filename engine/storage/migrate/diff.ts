@@ -3,7 +3,7 @@ import { createAjv } from '../../field-types/ajv-keywords.ts';
 import type { ItemShape } from '../../field-types/field-type.ts';
 import { fieldTypes } from '../../field-types/registry.ts';
 import type { JsonObject, JsonValue } from '../../json/json.ts';
-import { readJson } from '../../json/tokenizer.ts';
+import { readJson, WIDE } from '../../json/tokenizer.ts';
 import { type CheckRule, ruleKey, ruleOf } from '../../model/checks.ts';
 import {
   type Check,
@@ -308,8 +308,7 @@ export function rowsUnfit(
   while (item?.type.item) item = item.type.item(item);
   const isNumeric = ['integer', 'number'].includes(String(item?.type.schema(item)['type']));
   // The text of a number that JSON.parse would round to an integer fits neither type.
-  const read = (text: string): JsonValue =>
-    isNumeric ? readJson(text, { limits: NO_LIMITS, takesInteger: () => true }).value : JSON.parse(text);
+  const read = (text: string): JsonValue => (isNumeric ? readJson(text, WIDE).value : JSON.parse(text));
   return {
     ...rowsWhere(change, condition, json),
     accepts: (text) => {
@@ -318,8 +317,6 @@ export function rowsUnfit(
     },
   };
 }
-
-const NO_LIMITS = { bodyDepth: Infinity, bodyKeys: Infinity, bodyItems: Infinity };
 
 /** Rows whose links end in a cycle: no row without the link reaches them. */
 export function rowsInCircles(
