@@ -3,7 +3,7 @@ import { randomInt, randomUUID } from 'node:crypto';
 import type { JsonObject } from '../json/json.ts';
 import { type FieldType, pick, type Shape } from './field-type.ts';
 import { integer } from './integer.ts';
-import { ownPattern } from './patterns.ts';
+import { compilePattern, ownPattern } from './patterns.ts';
 import { string } from './string.ts';
 import { uuid } from './uuid.ts';
 
@@ -83,14 +83,19 @@ const named: IdentifierKind = {
 
 function sampleText(shape: Shape, seed: number): string {
   const { examples, constraints } = shape;
-  if (constraints['pattern'] === undefined)
-    return String(examples[seed] ?? string.good(shape, seed)).replaceAll(' ', '-');
-  return String(examples[seed] ?? varied(String(pick(examples, seed)), seed));
+  const { pattern } = constraints;
+  if (typeof pattern !== 'string') return String(examples[seed] ?? string.good(shape, seed)).replaceAll(' ', '-');
+  const example = String(pick(examples, seed));
+  if (examples[seed] !== undefined) return example;
+  const matcher = compilePattern(pattern);
+  return SPANS.map((span) => varied(example, seed % span)).find((text) => matcher.test(text)) ?? example;
 }
 
+/** The less of an example changes, the more patterns still match. */
+const SPANS = [Number.MAX_SAFE_INTEGER, 1e6, 1e4, 1000, 100, 26, 10, 3];
 const RANGES = ['09', 'AZ', 'az'].map((ends) => [ends.charCodeAt(0), ends.charCodeAt(1)] as const);
 
-/** Counts digits up, or letters if there are none, so that most patterns still match. */
+/** Counts digits up, or letters if there are none. */
 function varied(text: string, seed: number): string {
   let left = seed;
   const counts = RANGES.slice(0, /\d/.test(text) ? 1 : undefined);
