@@ -1,5 +1,7 @@
 /** The indexes of the log on SQLite, which begin with ranges of positions, and what is found by them. */
 import Database from 'better-sqlite3';
+import { serve } from '../../engine/server/serve.ts';
+import { readSettings } from '../../engine/settings/settings.ts';
 import { LOG_TABLE as LOG } from '../../engine/storage/log/recording.ts';
 import { ask } from '../support/ask.ts';
 import { fileOf, runSql } from '../support/databases.ts';
@@ -90,6 +92,10 @@ onSqlite('a start makes the indexes of the log that older versions made by recor
     create index ${LOG}_record on ${LOG} (source, record); create index ${LOG}_owner on ${LOG} (owner) where owner is not null;
     update _records_model set applied = json_set(applied, '$.types.Product.history', 'older')`);
   expect((await project.run('plan')).out).toContain('  Make the triggers anew that record Product\n');
+  const { url, close } = await serve(readSettings({ ...project.environment, MIGRATE: 'off', LOG_LEVEL: 'silent' }));
+  await ask(url, 'POST /api/products', { size: 1 });
+  expect(await historyOf(url, '/api/products/1')).toMatchObject([{ new: { size: 1 } }]);
+  await close();
   await project.serving((url) => ask(url, 'POST /api/products', {}));
   expect(made()).toEqual(before);
   expect(before).toEqual([`${LOG}_deleted`, `${LOG}_deletions`, `${LOG}_owners`, `${LOG}_records`]);

@@ -30,11 +30,11 @@ const RANGES = `(with recursive ranges$(range$) as (select max(position) / 1024 
 /** To search each range for more places costs more than to read all of an index. */
 const MAX_SOUGHT = 25;
 
-function entriesOf(index: string, columns: string, values: string): string {
+function entriesOf(columns: string, values: string): string {
   const same = columns.replaceAll(/\w+/g, '$&$$');
   const from = 'select position from (select count(*) as count$ from place$) cross join';
   const sought = `${from} place$ cross join ${RANGES} cross join ${LOG_TABLE} where count$ <= ${MAX_SOUGHT} and ${RANGE} = range$ and (${columns}) = (${same})`;
-  const read = `${from} ${LOG_TABLE} indexed by ${LOG_TABLE}_${index} where count$ > ${MAX_SOUGHT} and (${columns}) in place$`;
+  const read = `${from} ${LOG_TABLE} where count$ > ${MAX_SOUGHT} and (${columns}) in place$`;
   return `position in (with place$(${same}) as materialized (select distinct ${values} from json_each(?)) ${sought} union all ${read})`;
 }
 
@@ -53,8 +53,8 @@ const log: Dialect['log'] = {
     `create index if not exists ${LOG_TABLE}_owners on ${LOG_TABLE} (${RANGE}, owner) where owner is not null`,
     `create index if not exists ${LOG_TABLE}_deletions on ${LOG_TABLE} (source, record) where operation = 'delete'`,
   ],
-  own: entriesOf('records', 'source, record', 'value ->> 0, value ->> 1'),
-  owned: entriesOf('owners', 'owner', 'value'),
+  own: entriesOf('source, record', 'value ->> 0, value ->> 1'),
+  owned: entriesOf('owner', 'value'),
   attribute: { sql: `update ${CONTEXT_TABLE} set tx = 1 + ${LAST_POSITION}, at = ${NOW_MS}, actor = ?, request = ?` },
   unattribute: { sql: `update ${CONTEXT_TABLE} set tx = null, at = null, actor = null, request = null` },
   // Other programs do not number their writes. A trigger that read the table it fills would need a temporary one.
