@@ -67,14 +67,17 @@ export type Roles = ReadonlyMap<string, Role>;
 export const placeOf = ({ file: { source }, path }: Pick<Written, 'file' | 'path'>): string =>
   `${source.file}:${source.locate(path, 'key').line}`;
 
-/** Without roles everybody may do everything, so a folder that a setting names has to be there. */
+/** Without roles everybody may do everything, so a folder that a setting names has to be there, with files. */
 export function accessFiles(directory: string): readonly string[] {
+  const isDefault = directory === settingsTable.accessDirectory.default;
   try {
-    return findDescriptors(directory);
+    const files = findDescriptors(directory);
+    if (files.length > 0 || isDefault) return files;
   } catch (error) {
-    if (directory === settingsTable.accessDirectory.default && codeOf(error) === 'ENOENT') return [];
+    if (isDefault && codeOf(error) === 'ENOENT') return [];
     throw new StartError(`The folder of the roles (ACCESS_DIR) cannot be read: ${reasonOf(error)}`, { cause: error });
   }
+  throw new StartError(`The folder of the roles (ACCESS_DIR) has no files: ${directory}`);
 }
 
 /**

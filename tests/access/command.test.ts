@@ -31,13 +31,17 @@ test('prints each rule with its place', async () => {
   expect((await run()).out).toContain('editor (');
 });
 
-test('a folder of roles that is not there is refused by every command, since nobody would be kept out', async () => {
-  const mistyped = { ...environment, ACCESS_DIR: join(project.directory, 'acess') };
-  for (const [word, ...more] of [['access'], ['check'], ['start'], ['mcp'], ['access', 'editor', 'Order']] as const)
-    expect(await runCommand(word, more, mistyped)).toMatchObject({
-      code: 1,
-      err: expect.stringMatching(/^The folder of the roles \(ACCESS_DIR\) cannot be read: ENOENT: .*acess/),
-    });
+test.each([
+  ['is not there', 'acess', /cannot be read: ENOENT: .*acess/],
+  ['is empty', 'unmounted', /has no files: .*unmounted/],
+])('a folder of roles that %s is refused by every command, since nobody would be kept out', async (_, name, reason) => {
+  mkdirSync(join(project.directory, 'unmounted'), { recursive: true });
+  const named = { ...environment, ACCESS_DIR: join(project.directory, name) };
+  for (const [word, ...more] of [['access'], ['check'], ['start'], ['mcp'], ['access', 'editor', 'Order']] as const) {
+    const { code, err } = await runCommand(word, more, named);
+    expect([code, err]).toEqual([1, expect.stringMatching(/^The folder of the roles \(ACCESS_DIR\) /)]);
+    expect(err).toMatch(reason);
+  }
 });
 
 test('prints no right that nobody can use', async () => {
