@@ -92,10 +92,10 @@ onSqlite('a start makes the indexes of the log that older versions made by recor
     create index ${LOG}_record on ${LOG} (source, record); create index ${LOG}_owner on ${LOG} (owner) where owner is not null;
     update _records_model set applied = json_set(applied, '$.types.Product.history', 'older')`);
   expect((await project.run('plan')).out).toContain('  Make the triggers anew that record Product\n');
-  const { url, close } = await serve(readSettings({ ...project.environment, MIGRATE: 'off', LOG_LEVEL: 'silent' }));
-  await ask(url, 'POST /api/products', { size: 1 });
-  expect(await historyOf(url, '/api/products/1')).toMatchObject([{ new: { size: 1 } }]);
-  await close();
+  const former = await serve(readSettings({ ...project.environment, MIGRATE: 'off', LOG_LEVEL: 'silent' }));
+  await ask(former.url, 'POST /api/products', { size: 1 });
+  expect(await historyOf(former.url, '/api/products/1')).toMatchObject([{ new: { size: 1 } }]);
+  await former.close();
   await project.serving((url) => ask(url, 'POST /api/products', {}));
   expect(made()).toEqual(before);
   expect(before).toEqual([`${LOG}_deleted`, `${LOG}_deletions`, `${LOG}_owners`, `${LOG}_records`]);
