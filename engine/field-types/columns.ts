@@ -3,6 +3,9 @@ import type { ColumnType, FieldType } from './field-type.ts';
 
 export const asIs = (column: string): string => column;
 export const asText = (column: string): string => `cast(${column} as text)`;
+/** SQL for SQLite: JSON as it is, or as a string if other programs have made it invalid. */
+export const validJson = (sql: string): string =>
+  `case when json_valid(${sql}) = 0 then json_quote(${sql}) else ${sql} end`;
 export const toText = (column: string): string => `${column}::text`;
 
 /** A column whose values are returned and compared without conversion. */

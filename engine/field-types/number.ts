@@ -1,5 +1,5 @@
 /** Floating-point numbers (IEEE 754 binary64). */
-import { asText, plainColumn } from './columns.ts';
+import { asText, plainColumn, validJson } from './columns.ts';
 import { type FieldType, numeral, numeric, parsedNumber, rangeOf } from './field-type.ts';
 import { call } from './totals.ts';
 
@@ -34,7 +34,7 @@ export const number: FieldType = {
       ...column,
       // SQLite prints a REAL with 15 digits, which do not identify a number. Other programs can write any text.
       sqlType: 'text',
-      json: (name) => `case when json_valid(${name}) = 0 then json_quote(${name}) else ${name} end`,
+      json: validJson,
       comparable: (name) => `cast(${name} as real)`,
       extracted: (document, path) => asWritten(`${document} ->> ${path}`, `nullif(${document} -> ${path}, 'null')`),
       aggregates: { min: call('records_least_number'), max: call('records_greatest_number') },

@@ -47,12 +47,11 @@ export const forgetTable = (table: string): readonly string[] => [
 /** Takes out of the entries of a record, of its links and of all that it owned what they say. Returns their number. */
 export async function eraseEntries(
   writer: Writer,
-  dialect: Dialect,
+  { log: { own, owned } }: Dialect,
   { joinTables }: Model,
   { table }: RecordType,
   identifier: Identifier,
 ): Promise<number> {
-  const { own, owned } = dialect.log;
   const erase = `update ${LOG_TABLE} set "old" = null, "new" = null, unrecorded = null, actor = null where ${own}`;
   const eraseLinks = { sql: `${erase} and replace(coalesce("old", "new"), ?, '') <> coalesce("old", "new")` };
   const parts = { sql: `select distinct source || '/' || record from ${LOG_TABLE} where ${owned}` };

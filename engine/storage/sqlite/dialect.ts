@@ -1,4 +1,5 @@
 import knex from 'knex';
+import { validJson } from '../../field-types/columns.ts';
 import { ENGINE_PREFIX, OPEN_COLUMN } from '../../model/model.ts';
 import { generatedName } from '../../names.ts';
 import { type Dialect, literal, sqlIn } from '../dialect.ts';
@@ -44,7 +45,7 @@ const log: Dialect['log'] = {
   last: LAST_POSITION,
   held: 'null',
   differ: (one, other) => `${one} is not ${other}`,
-  valid: (json) => `case when json_valid(${json}) then ${json} else json_quote(${json}) end`,
+  valid: validJson,
   number: 'abs(random() % 2147483648)',
   indexes: [
     `drop index if exists ${LOG_TABLE}_record`,
