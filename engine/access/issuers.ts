@@ -164,8 +164,7 @@ const keySet = (address: URL, { createRemoteJWKSet, customFetch, jwksCache }: Jo
 function roleIn(payload: jose.JWTPayload, { role: { claim, map }, groups }: IssuerDescriptor): string | undefined {
   const values = [claimAt(payload, [claim].flat())].flat();
   if (!map) return values.length === 1 && typeof values[0] === 'string' ? values[0] : undefined;
-  const group = groups.find((one) =>
-    values.some((value) => (typeof value === 'string' || typeof value === 'number') && String(value) === one),
-  );
+  const named = new Set(values.flatMap((one) => (typeof one === 'string' || typeof one === 'number' ? `${one}` : [])));
+  const group = groups.find((one) => named.has(one));
   return group === undefined ? undefined : map[group];
 }
