@@ -9,7 +9,7 @@ import kinds from './reasons.json';
 import type { ModelNumbers } from './store.ts';
 
 interface ReasonKind {
-  /** What clients are told, and what they may do. */
+  /** The message for clients, and the advice that follows it. */
   readonly text: string;
   readonly advice?: string;
   /** Whether the database fails as a whole. */

@@ -1,4 +1,4 @@
-/** What a role may send and not read stands in the bodies of the OpenAPI document, and in no record; what it may not send is read-only. */
+/** A field that a role may send and not read stands in the bodies of the OpenAPI document, and in no record; a field that it may not send is read-only. */
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -135,7 +135,7 @@ afterAll(() => small?.remove());
   expect((await exchange(await urlOf(first), 'POST /api/memos', JSON_BODY)).status).toBe(201);
   first.child.kill('SIGKILL');
   await first.ended;
-  // Whatever else the first service left gives the second one no space.
+  // The second service must not find free space in the journal of the first one.
   rmSync(`${file}-lock-journal`, { force: true });
   const empty = small?.fill();
   const fresh = compiled.run('server.js', [], { ...settings, DATABASE_URL: `sqlite:${small?.directory}/fresh.db` });

@@ -84,7 +84,7 @@ export async function resolveBody(session: WriteSession, type: RecordType) {
   checkBody(session);
   requireFound(session, nodes);
   const allowed = await allowBody(session);
-  // What stored values do not meet is told to a role only where it may change them.
+  // A role hears of checks that stored values break only where it may change the record.
   if (session.rights.checked) holdToChecks(session, keptNodes(session));
   throwRefused(session, 'invalid-body');
   return { nodes, allowed };
