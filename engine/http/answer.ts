@@ -14,7 +14,7 @@ import { EVENTS_TYPE, JSON_TYPE } from '../operations/table.ts';
 import { answerTooLong, MAX_ERRORS, Problem, type ProblemCode, problemKinds, shortenedPath } from '../problem.ts';
 import type { WriteEffect } from '../storage/store.ts';
 import { MissingObject } from '../storage/unavailable.ts';
-import { drainBody, type HeaderMap, idOf } from './request.ts';
+import { drainBody, type HeaderMap, requestIdOf } from './request.ts';
 
 export interface Answer {
   readonly status: number;
@@ -180,7 +180,7 @@ export function createHead(cors: Cors, guarded: boolean) {
     return {
       ...COMMON_HEADERS,
       Vary: before === undefined ? vary : `${String(before)}, ${vary}`,
-      'X-Request-Id': idOf(request, response),
+      'X-Request-Id': requestIdOf(request, response),
       ...cors.headersOf(request),
     };
   };

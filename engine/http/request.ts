@@ -42,19 +42,14 @@ export const isChunked = ({ headers }: IncomingMessage): boolean => headers['tra
 
 const SAFE_ID = /^[\w.:/+=-]{1,128}$/;
 
-/** The ID already set, the client's if safe to log, or a new one. */
-export function idOf({ headers }: IncomingMessage, response: ServerResponse): string {
-  const known = response.getHeader('X-Request-Id');
+/**
+ * The ID already set, the client's if safe to log, or a new one. It is kept in the request, so that log entries match the
+ * response: if that has a header already, Node writes the others one by one.
+ */
+export function requestIdOf({ headers }: IncomingMessage, response: ServerResponse): string {
+  const [known, sent] = [response.getHeader('X-Request-Id'), headers['x-request-id']];
   if (typeof known === 'string') return known;
-  const sent = headers['x-request-id'];
-  return typeof sent === 'string' && SAFE_ID.test(sent) ? sent : randomUUID();
-}
-
-/** Also sets the header, so that log entries match the response. */
-export function requestIdOf(request: IncomingMessage, response: ServerResponse): string {
-  const id = idOf(request, response);
-  if (!response.headersSent) response.setHeader('X-Request-Id', id);
-  return id;
+  return (headers['x-request-id'] = typeof sent === 'string' && SAFE_ID.test(sent) ? sent : randomUUID());
 }
 
 /** Bytes of a page: reading it blocks all other clients. */
