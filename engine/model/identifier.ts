@@ -39,7 +39,6 @@ export const parserOf = memoized((identifier: IdentifierField) => {
   return (text: string) => read(!identifier.kind.isCounted ? text : /^[1-9]\d{0,15}$/.test(text) ? Number(text) : null);
 });
 
-/** The identifier as a segment of a path. */
 export const pathSegment = (identifier: Identifier): string => encodeURIComponent(identifier);
 
 /** The identifier that the service makes before the insert; undefined if the database or the client makes it. */

@@ -297,14 +297,12 @@ export interface Model {
 
 /** The column with the unknown keys of an open type, as a JSON object. */
 export const OPEN_COLUMN = '_open';
-/** Prefix of the engine's tables. */
 export const ENGINE_PREFIX = '_records_';
 /** Per record of a response: maximum rows in first-level sets, approximate bytes of all relations. */
 export const MAX_SHOWN_ROWS = 10_000;
 export const MAX_SHOWN_BYTES = 16 * 1024 * 1024;
 /** Maximum records beyond the first level of relations in one response. */
 export const MAX_DEEP_RECORDS = 10_000;
-/** Maximum levels of relations in `include`. */
 export const MAX_INCLUDE_DEPTH = 4;
 
 /** A record that a request writes: the body, or an item of an array in it. */

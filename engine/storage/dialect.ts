@@ -155,7 +155,10 @@ export interface LogStatement {
 }
 
 /** What triggers write to the log of changes, by the change of a row. */
-export type LogTrigger = Readonly<Record<'insert' | 'update' | 'delete', readonly LogStatement[]>>;
+export type LogTrigger = Readonly<Record<'insert' | 'update' | 'delete', readonly LogStatement[]>> & {
+  /** SQL for the rows of links that go with a row: their entries come before its own. */
+  readonly links?: readonly { readonly table: string; readonly where: string }[];
+};
 
 interface LogDialect {
   /** The type of the entries' numbers, none of which is given twice. */
@@ -185,7 +188,7 @@ interface LogDialect {
   /** Ends what `attribute` says; missing if the transaction does. */
   readonly unattribute?: Statement;
   readonly create: (name: string, table: string, trigger: LogTrigger) => readonly string[];
-  readonly drop: (name: string, table: string) => readonly string[];
+  readonly drop: (name: string) => readonly string[];
 }
 
 /** Each `key` names the view, and the columns that are written. */

@@ -35,16 +35,31 @@ const valuesIn = (text: unknown): Values => JSON.parse(String(text ?? '{}')) as 
 
 const place = ({ source, record }: Row): string => `${String(source)}/${String(record)}`;
 
+/** The tables of records, by their join table and its column for the other side. */
+const linkedTables = ({ types }: Model): ReadonlyMap<string, string> =>
+  new Map(
+    [...types.values()].flatMap(({ table, relations }) =>
+      [...relations.values()].flatMap(({ link }) =>
+        link.at === 'join' ? [[`${link.table.name} ${link.targetColumn}`, table] as const] : [],
+      ),
+    ),
+  );
+
 /** The records and links by table and identifier. Throws at an entry that does not follow from those before it. */
-export function folded(entries: readonly Row[]): ReadonlyMap<string, Values> {
+export function folded(entries: readonly Row[], model: Model): ReadonlyMap<string, Values> {
   const records = new Map<string, Values>();
+  const tables = linkedTables(model);
   for (const entry of entries) {
     const [key, was, is] = [place(entry), valuesIn(entry['old']), valuesIn(entry['new'])];
     const known = records.get(key);
     const fail = (): never => {
       throw new Error(`${JSON.stringify(entry)} does not follow ${JSON.stringify(known)}`);
     };
-    const linked = `${key} ${JSON.stringify(entry['operation'] === 'link' ? is : was)}`;
+    const link = entry['operation'] === 'link' ? is : was;
+    const linked = `${key} ${JSON.stringify(link)}`;
+    const table = tables.get(`${String(entry['source'])} ${Object.keys(link).join()}`);
+    // Links begin after their records, and end before them.
+    if (table !== undefined && !records.has(place({ ...entry, source: table }))) fail();
     switch (entry['operation']) {
       case 'create':
         if (known) fail();
@@ -127,7 +142,7 @@ export const LOG = 'select * from _records_log order by position';
 export async function foldedAndStored(database: Database, model: Model) {
   const entries = await rowsOf(database, LOG);
   const sorted = (all: ReadonlyMap<string, Values>) => [...all].toSorted(([one], [other]) => (one < other ? -1 : 1));
-  return { entries, folded: sorted(folded(entries)), stored: sorted(await stored(database, model)) };
+  return { entries, folded: sorted(folded(entries, model)), stored: sorted(await stored(database, model)) };
 }
 
 /** Expects that the log leads to the tables. Returns the number of its entries. */

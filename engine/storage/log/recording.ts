@@ -122,7 +122,6 @@ function insertInto(source: string, { operation, values, when }: Entry, { log: {
   return { when, sql: `insert into ${LOG_TABLE} (${names}) select ${given}${writer.from}` };
 }
 
-/** The triggers of a recorded type's table. */
 function typeTrigger(type: RecordType, dialect: Dialect): LogTrigger {
   const { quote, log } = dialect;
   const of = (row: RowAlias, column: string): string => `${row}.${quote(column)}`;
@@ -185,6 +184,11 @@ function typeTrigger(type: RecordType, dialect: Dialect): LogTrigger {
       whole('new', 'create', isOther),
     ],
     delete: [whole('old', 'delete')],
+    links: [...type.relations.values()].flatMap(({ link }) =>
+      link.at === 'join'
+        ? [{ table: link.table.name, where: `${quote(link.sourceColumn)} = ${of('old', type.identifier.column)}` }]
+        : [],
+    ),
   };
 }
 

@@ -38,7 +38,7 @@ export function withRecording(
   if (before === after && (after === undefined || !isLost)) return steps;
   const trigger = triggerName(table);
   const rowsIn = steps.some(({ creates }) => creates.includes(table)) ? undefined : table;
-  const drop = before === undefined ? [] : plainTasks('define', dialect.log.drop(trigger, table), table);
+  const drop = before === undefined ? [] : plainTasks('define', dialect.log.drop(trigger), table);
   const make = [
     ...plainTasks('create', after === undefined ? [] : logTables(dialect)),
     ...plainTasks('link', made, rowsIn),
@@ -68,9 +68,6 @@ export const withoutEntries =
       ? { ...step, tasks: step.tasks.flatMap((task) => [task, ...forgetting(task, dialect)]) }
       : step;
 
-function forgetting({ forgets, table = '' }: Task, { log, locks }: Dialect): readonly Task[] {
-  if (!forgets) return [];
-  // The function stays when its triggers go with the table.
-  const [, ...left] = locks ? log.drop(triggerName(table), table) : [];
-  return plainTasks('define', [...left, ...forgetTable(table)]);
-}
+/** The function of a trigger stays when that goes with its table. */
+const forgetting = ({ forgets, table = '' }: Task, { log }: Dialect): readonly Task[] =>
+  forgets ? plainTasks('define', [...log.drop(triggerName(table)), ...forgetTable(table)]) : [];
