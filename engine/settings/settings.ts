@@ -22,8 +22,6 @@ const MIN_PATIENCE = 0.1;
 export const AUTO_RATE = -1;
 export const AUTO_WORKERS = 0;
 
-const NO_NAMES: readonly string[] = [];
-
 export const settingsTable = {
   host: setting(
     'HOST',
@@ -51,11 +49,7 @@ export const settingsTable = {
   imageOrigins: setting(
     'IMAGE_ORIGINS',
     'none',
-    or(
-      'none',
-      NO_NAMES,
-      listOf((origin) => origin === originIn(origin), 'origins like https://images.example.com', originIn),
-    ),
+    listOf('none', (origin) => origin === originIn(origin), 'origins like https://images.example.com', originIn),
   ),
   bodyLimit: setting('BODY_LIMIT', '1048576', wholeNumber(1, 256 * 1024 * 1024)),
   rateLimit: setting('RATE_LIMIT', 'auto', {
@@ -74,20 +68,17 @@ export const settingsTable = {
   allowedHosts: setting(
     'ALLOWED_HOSTS',
     'auto',
-    or(
+    listOf(
       'auto',
-      NO_NAMES,
-      listOf(
-        (name) => name === '*' || name.toLowerCase() === hostIn(name),
-        '*, or host names like records.example.com, without ports',
-        hostIn,
-      ),
+      (name) => name === '*' || name.toLowerCase() === hostIn(name),
+      '*, or host names like records.example.com, without ports',
+      hostIn,
     ),
   ),
   trustedProxies: setting(
     'TRUSTED_PROXIES',
     'none',
-    or('none', NO_NAMES, listOf(isNetwork, 'addresses and networks like 127.0.0.1,10.0.0.0/8')),
+    listOf('none', isNetwork, 'addresses and networks like 127.0.0.1,10.0.0.0/8'),
   ),
   publicUrl: setting(
     'PUBLIC_URL',
@@ -101,14 +92,11 @@ export const settingsTable = {
   corsOrigins: setting(
     'CORS_ORIGINS',
     'none',
-    or(
+    listOf(
       'none',
-      NO_NAMES,
-      listOf(
-        (origin) => origin === '*' || origin === namedOriginIn(origin),
-        '*, or origins like https://shop.example.com',
-        namedOriginIn,
-      ),
+      (origin) => origin === '*' || origin === namedOriginIn(origin),
+      '*, or origins like https://shop.example.com',
+      namedOriginIn,
     ),
   ),
   mcp: setting('MCP', 'on', onOrOff()),
@@ -228,12 +216,14 @@ function or<T, W>(word: string, meaning: W, value: SettingValue<T>): SettingValu
   return { ...value, expected: `${word}, or ${expected}`, parse: (text) => (text === word ? meaning : parse(text)) };
 }
 
+/** The word `empty` stands for no items. */
 function listOf(
+  empty: string,
   fits: (item: string) => boolean,
   expected: string,
   meant: (item: string) => string | undefined = () => undefined,
 ): SettingValue<readonly string[]> {
-  return {
+  return or(empty, [], {
     expected: `${expected}, separated by commas`,
     parse: (text) => {
       const items = text.split(',').map((item) => item.trim());
@@ -243,7 +233,7 @@ function listOf(
       const items = text.match(/[^\s,;"']+/g)?.map((item) => (fits(item) ? item : meant(item))) ?? [undefined];
       return items.includes(undefined) ? undefined : items.join(',');
     },
-  };
+  });
 }
 
 /** Patterns, which are compared as a whole with what a client sends, and words of other settings. */
@@ -266,12 +256,12 @@ function namedOriginIn(text: string): string | undefined {
 }
 
 function someOf<T extends string>(words: readonly T[]): SettingValue<readonly T[]> {
-  const some = listOf((item) => words.some((word) => word === item), '');
+  const some = listOf('none', (item) => words.some((word) => word === item), `some of ${words.join(', ')}`);
   return {
-    expected: `all, none, or some of ${words.join(', ')}, separated by commas`,
+    expected: `all, ${some.expected}`,
     parse: (text) => {
-      const chosen = text === 'none' ? [] : some.parse(text);
-      return text === 'all' ? words : chosen && words.filter((word) => chosen.includes(word));
+      const chosen = text === 'all' ? words : some.parse(text);
+      return chosen && words.filter((word) => chosen.includes(word));
     },
   };
 }
