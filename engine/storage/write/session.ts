@@ -7,11 +7,11 @@
  * `deleted`, and `cascaded` has everything that the cascade of these deletes. New records are `created`, in the order of the body,
  * and `createdById` where it brings their identifiers; one that links another new one `awaits` it. `plan.ts` makes a value of this.
  */
-import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
+import { NO_CLIENT } from '../../edge/caller.ts';
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { inDocumentOrder, type JsonObject } from '../../json/json.ts';
 import { membersOf } from '../../json/raw.ts';
-import { NO_RAW_VALUES, type RawMember, type RawMembers, type RawValues } from '../../json/tokenizer.ts';
+import { NO_RAW_VALUES, type RawMember, type RawMembers } from '../../json/tokenizer.ts';
 import { compareIdentifiers, type Identifier } from '../../model/identifier.ts';
 import {
   type BodyRecord,
@@ -24,11 +24,12 @@ import {
   type Relation,
   type UniqueMembers,
 } from '../../model/model.ts';
-import { ALL_RIGHTS, entryOf, type Rights } from '../../model/rights.ts';
+import { ALL_RIGHTS, entryOf } from '../../model/rights.ts';
 import { type Fault, faultyRequest, type ProblemCode } from '../../problem.ts';
 import { foldedText, type Stamp } from '../columns.ts';
 import type { Driver, Reader, Row, Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
+import type { WriteRequest } from '../store.ts';
 import type { Tables, WriteTable } from './tables.ts';
 
 /** A record that the write touches: one node for all its mentions in the body. */
@@ -167,22 +168,16 @@ export interface Transaction extends WriteContext {
 /** Reruns of a request's transaction reuse its stamp: the author, and the time of `now`. */
 export type Stamped<R> = R & { readonly stamp: Stamp };
 
-export interface SessionRequest {
+type OfWrites = Partial<Pick<WriteRequest, 'raw' | 'faults' | 'mergePatch' | 'caller' | 'rights' | 'dryRun'>>;
+
+export interface SessionRequest extends OfWrites {
   readonly stamp: Stamp;
   readonly items?: readonly BodyRecord[];
-  readonly raw?: RawValues | undefined;
-  /** Faults of the validator. If there is one, resolving the body only finds further faults. */
-  readonly faults?: readonly Fault[] | undefined;
-  /** Applies RFC 7396 inside JSON values, and to open keys. */
-  readonly mergePatch?: boolean;
   readonly unknown?: UnknownLinks | undefined;
   /** Seeds may set read-only fields. */
   readonly readOnlyToo?: boolean | undefined;
-  readonly caller?: Caller | undefined;
-  readonly rights?: Rights | undefined;
   /** The values by which an upsert has found the records. */
   readonly unique?: UniqueMembers | undefined;
-  readonly dryRun?: boolean | undefined;
   /** Deleted records come back: messages advise otherwise, as there is no body to change. */
   readonly restores?: boolean;
 }
