@@ -87,6 +87,12 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions) {
   const notFound = (request: IncomingMessage, response: ServerResponse, watched?: Watched): void =>
     void serve(request, response, undefined, watched);
 
+  /** Express middleware. */
+  const identify = async (request: IncomingMessage, _response: ServerResponse, next: () => void): Promise<void> => {
+    await options.identify?.(request);
+    next();
+  };
+
   /** Express middleware. Rejects with a Problem if the client has sent too many requests. */
   const limit = async (request: IncomingMessage, response: ServerResponse, next: () => void): Promise<void> => {
     if (rateLimit) answers.setHeaders(response, await rateLimit(request));
@@ -95,7 +101,6 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions) {
 
   const admitAgent = createAdmission(admission, true);
   const problemOf = (error: unknown, requestId: string): Problem => answers.problemFor(error, requestId, log);
-  const identify = async (request: IncomingMessage): Promise<void> => options.identify?.(request);
   /** Steps of the handler that a host application applies to its other requests too. */
   const host = {
     watch,

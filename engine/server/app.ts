@@ -19,7 +19,7 @@ const TEXT = { ...UNCACHED, 'Content-Type': 'text/plain; charset=utf-8' };
 export function createApp(engine: Engine, settings: EngineSettings): Express {
   const { host } = engine;
   const app = newApp();
-  app.use(prepare(engine), identify(engine));
+  app.use(prepare(engine), host.identify);
   // Probes have no rate limit.
   readOnly(app, '/health/live', (request, response) =>
     host.sendPage({ status: 200, headers: TEXT, body: 'live\n' }, request, response),
@@ -45,7 +45,7 @@ export function createMounted(
   which: 'pages' | 'documents' | 'agents',
 ): Handler {
   const app = newApp();
-  const first = [prepare(engine), identify(engine), engine.host.limit];
+  const first = [prepare(engine), engine.host.identify, engine.host.limit];
   if (which === 'agents') app.all(AGENTS, ...first, agents(engine, settings));
   else {
     if (which === 'pages') app.get('/', addSlash(engine));
@@ -106,13 +106,6 @@ const prepare =
       host.admit(request);
       next();
     });
-  };
-
-const identify =
-  ({ host }: Engine): RequestHandler =>
-  async (request, _, next) => {
-    await host.identify(request);
-    next();
   };
 
 /** `OPTIONS *` asks about the whole server (RFC 9110, 9.3.7). */
