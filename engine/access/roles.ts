@@ -28,10 +28,8 @@ export interface Words {
   readonly set?: JsonObject;
 }
 
-type WrittenSection = Readonly<Record<string, boolean | Words>>;
-
 /** A file that fits the grammar. */
-export interface RoleFile extends Readonly<Partial<Record<Section, WrittenSection>>> {
+export interface RoleFile extends Readonly<Partial<Record<Section, Readonly<Record<string, boolean | Words>>>>> {
   readonly role: string;
   readonly description?: string;
   readonly include?: readonly string[];

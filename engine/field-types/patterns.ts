@@ -15,14 +15,8 @@ export function ownPattern(text: string): string {
   return text;
 }
 
-/** The part of a RegExp that Ajv uses; it caches by `toString`. */
-interface Matcher {
-  test(text: string): boolean;
-  toString(): string;
-}
-
-/** Throws if RE2 cannot match the pattern. */
-export function compilePattern(text: string): Matcher {
+/** Throws if RE2 cannot match the pattern. Returns the part of a RegExp that Ajv uses; it caches by `toString`. */
+export function compilePattern(text: string): { test(text: string): boolean; toString(): string } {
   if (own.has(text)) return new RegExp(text, 'u');
   const compiled = inRe2(text);
   return { test: (value) => compiled.test(value), toString: () => text };

@@ -2,15 +2,13 @@
 import { createCache } from '../memo.ts';
 import { attempted } from '../problem.ts';
 
-type Sql = (column: string) => string;
-
 export const PERIODS = ['day', 'week', 'month', 'quarter', 'year'] as const;
 export type PeriodName = (typeof PERIODS)[number];
 
 /** SQL for each period; `zone`: the time zone of points in time, UTC by default. */
 export type Periods = Readonly<Record<PeriodName, (column: string, zone?: string) => string>>;
 
-const SQLITE: Readonly<Record<PeriodName, Sql>> = {
+const SQLITE: Readonly<Record<PeriodName, (column: string) => string>> = {
   day: (text) => `substr(${text}, 1, 10)`,
   week: (text) => `strftime('%G-W%V', substr(${text}, 1, 10))`,
   month: (text) => `substr(${text}, 1, 7)`,

@@ -171,7 +171,7 @@ export const UNEMBEDDED = {
 export const COMMON_HEADERS = { 'Cache-Control': 'no-cache', 'X-Content-Type-Options': 'nosniff', ...UNEMBEDDED };
 
 /** Returns the common headers. With `guarded`, responses depend on the token. */
-export function createHead(cors: Cors, guarded: boolean) {
+export function createHead(cors: ReturnType<typeof createCors>, guarded: boolean) {
   const own = ['Accept', 'Accept-Encoding', 'Prefer'];
   const vary = [...own, ...(guarded ? ['Authorization'] : []), ...(cors.varies ? ['Origin'] : [])].join(', ');
   return (request: IncomingMessage, response: ServerResponse): HeaderMap => {
@@ -187,8 +187,6 @@ export function createHead(cors: Cors, guarded: boolean) {
 }
 
 // CORS (Fetch standard). Disabled unless the settings name an origin.
-
-export type Cors = ReturnType<typeof createCors>;
 
 const EXPOSE: HeaderMap = {
   'Access-Control-Expose-Headers':

@@ -452,13 +452,8 @@ export function match<A, B>(
   return { kept, added: all.filter((one) => !found.has(one)), dropped: [...left.values()] };
 }
 
-interface Renamed {
-  readonly name: string;
-  readonly renamedFrom: string | undefined;
-}
-
 /** `renamedFrom` counts only while the new name is unknown, so it can stay after the rename. */
-export const matchRenamed = <A extends Renamed, B extends { readonly name: string }>(
+export const matchRenamed = <A extends Pick<Field, 'name' | 'renamedFrom'>, B extends { readonly name: string }>(
   wanted: Iterable<A>,
   known: Iterable<B>,
 ): Matched<A, B> =>

@@ -19,13 +19,11 @@ import { servedByIndex } from '../storage/read/heaviness.ts';
 
 const LIMITS = ['batchLimit', 'bodyItems', 'bodyLimit', 'maxFilters', 'maxIncludes', 'writeRows'] as const;
 
-type RequestLimits = Pick<Settings, (typeof LIMITS)[number]>;
-
 /** Equal for all clients with equal rights. `prefix`: the path of the service. */
 export function* modelDocument(
   model: Model,
   rights: Rights,
-  about: { readonly limits: RequestLimits; readonly title: string },
+  about: { readonly limits: Pick<Settings, (typeof LIMITS)[number]>; readonly title: string },
   prefix: string,
 ): Turns<JsonObject> {
   const types = [...seenModel(model, rights).types.values()];

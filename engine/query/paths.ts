@@ -161,10 +161,8 @@ function withRelations(view: View, relations: View['relations']): View {
   return { ...own, key: keyOf(own) };
 }
 
-type RelationView = View['relations'][number];
-
 /** Whether the view shows only a related record's identifier, which fits into a CSV cell. */
-export const isLink = ({ relation: { toMany, target }, view }: RelationView): boolean =>
+export const isLink = ({ relation: { toMany, target }, view }: View['relations'][number]): boolean =>
   !toMany && target.identifier.inRecord && view.fields.length + view.relations.length === 0;
 
 /** The view of a CSV row, with identifiers instead of related records; by default only foreign keys of the table. */

@@ -143,16 +143,11 @@ export interface Retried extends KeptAnswer {
   readonly bodies: readonly string[];
 }
 
-/** A write under an idempotency key: a retry does nothing, and gets the answer of `again`. */
-interface Keyed<A> extends Once {
-  readonly again: (retried: Retried) => A;
-}
-
-/** Writes, and answers what was written. Problem: `idempotency-conflict`. */
+/** Writes, and answers what was written; a retry under a key does nothing, and gets the answer of `again`. Problem: `idempotency-conflict`. */
 export type WriteVerb<R, W> = <A extends KeptAnswer>(
   request: R,
   answer: (written: W) => A,
-  keyed?: Keyed<A>,
+  keyed?: Once & { readonly again: (retried: Retried) => A },
 ) => Promise<A>;
 
 /** Models are numbered in order of application: the database's newest model, and this instance's model. */

@@ -97,8 +97,6 @@ export async function createEngineTables(driver: Driver): Promise<void> {
 const missingTables = ({ tables }: Pick<History, 'tables'>, dialect: Dialect): ReadonlyMap<string, string> =>
   new Map([...engineTables(dialect)].filter(([name]) => !tables.has(name)));
 
-type HistoryPlan = Awaited<ReturnType<typeof planFor>>;
-
 export async function planFor(model: Model, driver: Driver, allowedDrops = NONE, found?: History) {
   const history = found ?? (await historyOf(model, driver));
   const catalogue = await readCatalogue(driver);
@@ -112,7 +110,7 @@ export async function planFor(model: Model, driver: Driver, allowedDrops = NONE,
  * as the database has it afterwards.
  */
 export async function applyPlan(
-  plan: HistoryPlan,
+  plan: Awaited<ReturnType<typeof planFor>>,
   driver: Driver,
   allowed: ReadonlySet<string>,
   watch: Follower = UNWATCHED,

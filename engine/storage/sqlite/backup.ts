@@ -47,8 +47,6 @@ async function copy(file: string, partial: string, to: string): Promise<void> {
   }
 }
 
-type Verified = ReturnType<typeof verify>;
-
 export function verify(file: string) {
   if (statSync(file, { throwIfNoEntry: false }) === undefined) throw new StartError(`There is no file ${file}`);
   return reading(file, (database) => {
@@ -98,7 +96,7 @@ const column = (database: Database.Database, sql: string): readonly string[] =>
 export async function restore(
   from: string,
   file: string,
-  approve?: (copy: string, verified: Verified) => Promise<void>,
+  approve?: (copy: string, verified: ReturnType<typeof verify>) => Promise<void>,
 ) {
   verify(from);
   refuseInUse(file);

@@ -27,12 +27,10 @@ import {
   type WriteSession,
 } from './session.ts';
 
-type WriteAction = Exclude<Action, 'read'>;
-
 /** Records that a request creates, changes or deletes; a cascade needs no right. */
 export interface Touched {
   readonly type: RecordType;
-  readonly action: WriteAction;
+  readonly action: Exclude<Action, 'read'>;
   readonly records: readonly (Identifier | Node)[];
   readonly pointer: string;
   /** A field or relation that the change writes. */

@@ -61,9 +61,7 @@ function refuseTwice({ type, unique }: UpsertRequest, items: readonly WriteItem[
   if (faults.length > 0) throw faultyRequest('invalid-body', faults);
 }
 
-type Linking = Pick<WriteRequest, 'type' | 'items' | 'raw' | 'faults' | 'rights'>;
-
-export async function withLinked<R extends Linking>(
+export async function withLinked<R extends Pick<WriteRequest, 'type' | 'items' | 'raw' | 'faults' | 'rights'>>(
   transaction: Transaction,
   request: R,
 ): Promise<R & { readonly unknown: UnknownLinks }> {
