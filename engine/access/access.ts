@@ -101,12 +101,6 @@ export function openAccess(
   const known = new WeakMap<IncomingMessage, Identity | Problem>();
   const ofCredentials = ({ headers }: IncomingMessage) =>
     identified(headers.authorization, grants, issuers, roles.has(ANONYMOUS));
-  const resultOf = (request: IncomingMessage): Identity | Problem => {
-    const found = known.get(request) ?? ofCredentials(request);
-    if (found instanceof Promise) throw new Error('The client of this request was not awaited');
-    known.set(request, found);
-    return found;
-  };
   const askAnew = async (request: IncomingMessage): Promise<Identity | Problem> => {
     const given = await identify?.(request);
     return given === undefined ? ofCredentials(request) : ofHost(given);
@@ -119,7 +113,11 @@ export function openAccess(
       known.set(request, found);
       return undefined;
     },
-    identityOf: (request) => accepted(resultOf(request)),
+    identityOf: (request) => {
+      const found = known.get(request);
+      if (found === undefined) throw new Error('The client of this request was not awaited');
+      return accepted(found);
+    },
     renewed: async (request) => accepted(await askAnew(request)),
     nameOf: (request) => {
       const identity = known.get(request);
