@@ -1,11 +1,13 @@
 /** Runs the verbs: as a dry run, in one round trip, in a transaction, or once under an idempotency key. */
 import { NO_CLIENT } from '../../edge/caller.ts';
+import { MAX_IN_VALUES } from '../../field-types/field-type.ts';
 import type { Identifier } from '../../model/identifier.ts';
-import { type Model, namesByValues, relationsIn, type UniqueMembers } from '../../model/model.ts';
+import { type Model, namesByValues, relationsIn, type UniqueMembers, wholeOf } from '../../model/model.ts';
 import { ALL_RIGHTS, namesRecords } from '../../model/rights.ts';
 import { faultyRequest, Problem, reworded, throwTogether } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { type Clock, createStamp } from '../columns.ts';
+import { inGroups } from '../dialect.ts';
 import { type Driver, Overtaken, type Statement, type Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type * as stored from '../store.ts';
@@ -13,10 +15,10 @@ import { METADATA } from '../tables.ts';
 import { noDeletion, planRestore, restoreFault } from '../log/restore.ts';
 import { allow, confirm, forbiddenFirst } from './allowed.ts';
 import { apply, isViolation, located, RefusedRow } from './apply.ts';
-import { deleteFound, deleteOne } from './delete.ts';
+import { type Refusal, tooManyRows } from './cascade.ts';
 import { effectsOf, numbered, numbersOf, previewReader, seenIn } from './dry-run.ts';
 import { lockNamed, shownTo } from './locks.ts';
-import { numberOf, planWrite, type WritePlan } from './plan.ts';
+import { numberOf, planDeletion, planWrite, type WritePlan } from './plan.ts';
 import { resolveBody } from './resolve.ts';
 import {
   createSession,
@@ -44,6 +46,9 @@ export interface WriteOptions {
   readonly writeRows?: number | undefined;
   readonly clock?: Clock | undefined;
 }
+
+/** Records per statement on SQLite, where other requests wait for it. */
+const SQLITE_BATCH = 20;
 
 /** What all writes have in common. */
 type Common = Pick<stored.WriteRequest, 'author' | 'caller' | 'dryRun' | 'rights'>;
@@ -94,10 +99,10 @@ const remove: Verb<stored.RecordDeletion, stored.Written> = {
 
 const restore: Verb<stored.RecordRestoration, stored.WrittenRecords> = { ...ofRecords, run: restoreRecord };
 
-const removeFound: Verb<
-  stored.DeleteFoundRequest & { readonly candidates?: readonly Identifier[] },
-  stored.DeletedRecords
-> = {
+/** `candidates`: by a search before the transaction, which deletes only those that still match. */
+type FoundDeletion = stored.DeleteFoundRequest & { readonly candidates?: readonly Identifier[] };
+
+const removeFound: Verb<FoundDeletion, stored.DeletedRecords> = {
   prepare: async ({ reads, writeRows }, request) => {
     const { query, most, caller } = request;
     return { ...request, candidates: await reads.found({ ...query, limit: Math.min(most, writeRows) + 1 }, caller) };
@@ -274,6 +279,54 @@ async function writeRecords(transaction: Transaction, asked: RecordsRequest): Pr
   await forbiddenFirst(session, allowed, checked(), trial);
   if (expected.length > 0 && view && !isLocked) throw new Overtaken();
   return carriedOut(transaction, request, session, await planWrite(session, allowed, roots));
+}
+
+async function deleteOne(transaction: Transaction, request: Stamped<stored.RecordDeletion>): Promise<stored.Written> {
+  const { writer, reads } = transaction;
+  const { type, view, identifier, precondition, caller, dryRun } = request;
+  const session = createSession(transaction, request);
+  const shown = precondition && shownTo(transaction, view, [identifier]);
+  const isLocked = await lockNamed(session, type, [{ body: {}, identifier, pointer: '' }], shown);
+  const [body = ''] = await reads.records(writer, view, [identifier], caller);
+  const allowed = await allow(session, [{ type, action: 'delete', records: [identifier], pointer: '' }]);
+  precondition?.(body);
+  if (precondition && !isLocked) throw new Overtaken();
+  const deletion = { type, identifiers: [identifier], pointer: '' };
+  const { plan } = await planDeletion(session, allowed, deletion, session.writeRows, (_, through) =>
+    tooManyRows(session.writeRows, { relation: through }, `"${through}"`),
+  );
+  if (dryRun) return { identifier, body, effects: effectsOf(session, plan, []) };
+  await apply(session, plan);
+  return { identifier, body };
+}
+
+async function deleteFound(transaction: Transaction, request: Stamped<FoundDeletion>): Promise<stored.DeletedRecords> {
+  const { writer, reads, writeRows } = transaction;
+  const { query, most, candidates = [], dryRun } = request;
+  const type = wholeOf(query.view.type);
+  const tooMany: Refusal = (_deletion, _through, affected) =>
+    affected > most ? tooManyAffected(most) : tooManyRows(writeRows, { parameter: '_cnd' }, 'The request');
+  const session = createSession(transaction, request);
+  const { locks, of } = session.tables;
+  if (locks && candidates.length > 0)
+    await writer.column(of(type).locking('update').lock, [JSON.stringify(candidates)]);
+  const identifiers: Identifier[] = [];
+  for (const some of inGroups(candidates, locks ? MAX_IN_VALUES : SQLITE_BATCH))
+    identifiers.push(...(await reads.among(writer, query, some)));
+  const deletion = { type, identifiers, pointer: '' };
+  const allowed = await allow(session, [{ type, action: 'delete', records: identifiers, pointer: '' }]);
+  const { plan, affected } = await planDeletion(session, allowed, deletion, writeRows, tooMany, most);
+  const counts = { deleted: identifiers.length, affected };
+  if (dryRun) return { ...counts, effects: effectsOf(session, plan, []) };
+  await apply(session, plan);
+  return counts;
+}
+
+function tooManyAffected(most: number): Problem {
+  const message =
+    `The request would delete or unlink more records than the ${most} that max-affected allows; nothing was deleted. ` +
+    'Use narrower filters or a higher max-affected; where it is high enough, dryRun=true says which records it would be';
+  return faultyRequest('too-many-affected', [{ header: 'Prefer', code: 'too-many-affected', message }]);
 }
 
 /** Brings back a deleted record. Whoever may not read it is told that there was none. */
