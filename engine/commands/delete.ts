@@ -12,7 +12,7 @@ import { unlinkWithin, byType, removeLevel } from '../storage/write/apply.ts';
 import { type Below, type Refusal, TOO_DEEP, walkCascade } from '../storage/write/cascade.ts';
 import { createSession, onlyReading, UNLIMITED_ROWS, type WriteSession } from '../storage/write/session.ts';
 import { createTables } from '../storage/write/tables.ts';
-import { createStamp, stampValues } from '../storage/columns.ts';
+import { createStamp, stampsOf } from '../storage/columns.ts';
 import { planFor } from '../storage/migrate/apply.ts';
 import { BOOLEAN, command, createProgress, typeNamed, withDatabase } from './command.ts';
 
@@ -110,7 +110,8 @@ export async function deleteTree(
     await step(identifiers, async (session, some) => {
       const still = JSON.stringify(await stillBelow(session.writer, below, some, via));
       const { filled, linksIn } = session.tables.of(below);
-      return session.writer.run(linksIn(reference.column).cut, [...stampValues(session, filled), still]);
+      const stamps = stampsOf(session, filled).map(([, value]) => value);
+      return session.writer.run(linksIn(reference.column).cut, [...stamps, still]);
     });
   const deleted = byType(levels);
   try {

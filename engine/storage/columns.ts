@@ -171,8 +171,8 @@ export const filledColumns = (columns: readonly Column[]) => ({
   }),
 });
 
-export const stampValues = (session: Stamping, { stamped }: ReturnType<typeof filledColumns>): readonly SqlValue[] =>
-  stamped.map(({ stamp, isFolded }) => {
+export const stampsOf = (session: Stamping, { stamped }: ReturnType<typeof filledColumns>) =>
+  stamped.map(({ name, stamp, isFolded }) => {
     const value = stampFor(session, stamp);
-    return isFolded ? foldedText(value) : value;
+    return [name, isFolded ? foldedText(value) : value] as const;
   });

@@ -19,7 +19,7 @@ import {
 } from '../../model/model.ts';
 import { can, namesRecords } from '../../model/rights.ts';
 import { faultyRequest, type Problem } from '../../problem.ts';
-import { type Column, columnOf, encode, heldOperand, stampValues, withFolded } from '../columns.ts';
+import { type Column, columnOf, encode, heldOperand, stampsOf, withFolded } from '../columns.ts';
 import type { Row } from '../driver.ts';
 import { type Cascade, type Deletion, type Refusal, tooManyRows, type Unlinked, walkCascade } from './cascade.ts';
 import { findHolder, recordNames, refuseConflicts, TO_RESTORE } from './conflicts.ts';
@@ -222,10 +222,8 @@ function planOf(session: WriteSession, allowed: Allowed, resolved: Resolved, roo
 /** Links of rows that were not read, which become null. */
 const unlinksIn = (session: WriteSession, unlinked: readonly Unlinked[]): readonly RowChange[] =>
   unlinked.map(({ type, reference, identifiers, isHidden }) => {
-    const { filled } = session.tables.of(type);
-    const stamps = stampValues(session, filled);
-    const stamped = filled.stamped.map(({ name }, index) => [name, stamps[index] ?? null] as const);
-    const set = new Map([[reference.column, null], ...stamped]);
+    const stamps = stampsOf(session, session.tables.of(type).filled);
+    const set = new Map([[reference.column, null], ...stamps]);
     return { ...UNREAD, kind: 'update', type, rows: identifiers, set, at: '', isHidden };
   });
 

@@ -6,7 +6,7 @@ import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import type { JsonObject } from '../../json/json.ts';
 import type { Identifier } from '../../model/identifier.ts';
 import { identifierIn, namesByValues, relationsIn } from '../../model/model.ts';
-import { stampValues, withFolded } from '../columns.ts';
+import { stampsOf, withFolded } from '../columns.ts';
 import type { BoundStatement, Driver, Row } from '../driver.ts';
 import { UNCHARGED_CHARS } from '../read/reads.ts';
 import type { RecordDeletion, WriteItem, WriteRequest, Written, WrittenRecords } from '../store.ts';
@@ -84,18 +84,15 @@ async function updateSingle(
 ): Promise<WrittenRecords | undefined> {
   const { type, view, stamp } = request;
   if (view.relations.length > 0 || precondition) return undefined;
-  const {
-    tables,
-    driver: { dialect },
-  } = context;
+  const { tables, driver } = context;
   const table = tables.of(type);
   if (!table.single) return undefined;
-  const changes = changesIn(request, body, table, dialect.name);
+  const changes = changesIn(request, body, table, driver.dialect.name);
   if (!changes) return undefined;
   const columns = changes.map(([column]) => column);
   const statement = table.single.update(`${view.key}|${columns.join()}`, [view, columns]);
-  const stamps = stampValues({ stamp, dialect: dialect.name }, table.filled);
-  const values = [identifier, ...changes.map(([, value]) => value), ...stamps];
+  const stamps = stampsOf({ stamp, dialect: driver.dialect.name }, table.filled);
+  const values = [identifier, ...[...changes, ...stamps].map(([, value]) => value)];
   const attribution = attributionOf({ ...request, tables }, type.history);
   const row = await send(context, statement, values, request.caller, rowOf(view.type, identifier), attribution);
   return row && { records: [{ identifier, body: String(row[0]) }] };
