@@ -14,7 +14,7 @@ import { createEntryReader, entryJson, type EntryReader } from '../storage/log/e
 import { type ChangePage, cursorOf, type Feed, type Place } from '../storage/log/feed.ts';
 import type { Answer } from './answer.ts';
 import type { Exchange, ServeOperation } from './exchange.ts';
-import { linksTo } from './lists.ts';
+import { linksTo, plainRows, whole } from './lists.ts';
 import type { Offer } from './routes.ts';
 
 export const CHANGES = '$changes';
@@ -66,10 +66,8 @@ export function createChanges(feed: Feed) {
     const search = new URLSearchParams(target.query);
     search.set('after', cursor);
     const links = linksTo(target.base + target.path, { next: search.toString() });
-    const body =
-      mediaType === NDJSON_TYPE
-        ? lines.map((line) => `${line}\n`).join('')
-        : `{"changes":[${lines.join(',')}],"next":${JSON.stringify(cursor)}}`;
+    const rows = whole(lines, plainRows(mediaType));
+    const body = mediaType === NDJSON_TYPE ? rows : `{"changes":${rows},"next":${JSON.stringify(cursor)}}`;
     return { status: 200, headers: { 'Content-Type': mediaType, Link: links }, body };
   }
 

@@ -25,9 +25,9 @@ interface RowFormat {
 const JSON_ROWS: RowFormat = { open: '[', row: (text) => text, between: ',', close: ']' };
 const NDJSON_ROWS: RowFormat = { open: '', row: (text) => `${text}\n`, between: '', close: '' };
 
-const plainRows = (mediaType: string): RowFormat => (mediaType === NDJSON_TYPE ? NDJSON_ROWS : JSON_ROWS);
+export const plainRows = (mediaType: string): RowFormat => (mediaType === NDJSON_TYPE ? NDJSON_ROWS : JSON_ROWS);
 
-const whole = (rows: readonly string[], { open, row, between, close }: RowFormat): string =>
+export const whole = (rows: readonly string[], { open, row, between, close }: RowFormat): string =>
   open + rows.map(row).join(between) + close;
 
 async function* pieces(all: AsyncIterable<readonly string[]>, format: RowFormat): AsyncGenerator<string> {
