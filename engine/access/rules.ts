@@ -30,15 +30,10 @@ import {
 import { placeOf, type Role } from './roles.ts';
 
 /** An entry that allows something, with the role's scope. */
-export interface Rule {
-  /** File and line. */
-  readonly at: string;
+export interface Rule extends Pick<Entry, 'members' | 'openKeys' | 'set' | 'at'> {
   /** Conditions as written, all of which must hold. */
   readonly where: readonly JsonObject[];
   readonly to: readonly JsonObject[] | undefined;
-  readonly members: ReadonlySet<string> | undefined;
-  readonly openKeys: boolean;
-  readonly set: JsonObject;
   /** Whether the role's scope holds for the type itself, if there is one. */
   readonly isScoped: boolean;
 }

@@ -21,11 +21,7 @@ import { printable } from '../process.ts';
 export type YamlPath = readonly (string | number)[];
 export type At = 'key' | 'value';
 
-interface SourceLocation {
-  readonly line: number;
-  readonly column: number;
-  readonly frame: string;
-}
+type SourceLocation = Pick<Diagnostic, 'line' | 'column' | 'frame'>;
 
 export interface FileLocator {
   readonly file: string;

@@ -10,17 +10,15 @@ import type {
   Shows,
   TypeTitle,
 } from '../descriptor/descriptor.ts';
-import type { FieldType, Generated, OperatorName, Shape } from '../field-types/field-type.ts';
+import type { Generated, ItemShape, OperatorName } from '../field-types/field-type.ts';
 import { escapeStep, isObject, type JsonObject, type JsonValue, unescapedSteps } from '../json/json.ts';
 import { memoized } from '../memo.ts';
 import { generatedName } from '../names.ts';
 import { type Identifier, type IdentifierField, identifierOf } from './identifier.ts';
 
-export interface Field extends Shape {
+export interface Field extends ItemShape {
   readonly name: string;
   readonly title: string;
-  readonly type: FieldType;
-  readonly description: string;
   /** undefined without a default, or for `default: now`. */
   readonly default: JsonValue | undefined;
   /** `default: now`, the time of the request. */
@@ -28,7 +26,6 @@ export interface Field extends Shape {
   /** The service fills it in, not the body. */
   readonly generated: Generated | undefined;
   readonly required: boolean;
-  readonly nullable: boolean;
   readonly readOnly: boolean;
   /** Messages and logs must not contain its values. */
   readonly sensitive: boolean;

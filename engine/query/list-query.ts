@@ -81,16 +81,12 @@ export interface SummaryOrder {
   readonly descending: boolean;
 }
 
-export interface SummaryQuery {
+export interface SummaryQuery extends Pick<ListQuery, 'filters' | 'offset' | 'limit' | 'shared'> {
   readonly type: RecordType;
   readonly rights: Rights;
-  readonly filters: readonly Filter[];
   readonly keys: readonly GroupKey[];
   readonly measures: readonly Measure[];
   readonly order: readonly SummaryOrder[];
-  readonly offset: number;
-  readonly limit: number | undefined;
-  readonly shared: string;
 }
 
 export interface QueryLimits {

@@ -10,6 +10,7 @@ import { type Fault, reasonOf, StartError } from '../../problem.ts';
 import { type Column, columnsOf, readSql } from '../columns.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Driver, Reader, Row, Values } from '../driver.ts';
+import type { Once, Retried } from '../store.ts';
 import { IDEMPOTENCY_TABLE, METADATA, tablesOf } from '../tables.ts';
 
 export const FORMAT = 1;
@@ -47,14 +48,9 @@ interface SeedLine {
 }
 
 /** An idempotency key, with the answer to its request. */
-export interface KeyLine {
-  readonly key: string;
-  readonly identity: string;
-  readonly hash: string;
+export interface KeyLine extends Omit<Once, 'hours'>, Omit<Retried, 'bodies'> {
   /** In UTC, with milliseconds. */
   readonly created: string;
-  readonly status: number;
-  readonly identifiers: readonly Identifier[];
 }
 
 export type Line = RecordLine | PairLine | SequenceLine | SeedLine | KeyLine;
