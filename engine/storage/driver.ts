@@ -103,19 +103,8 @@ export type MigrationEvent =
 
 export const UNWATCHED: Follower = { caller: NO_CLIENT, report: () => undefined };
 
-export interface Migrating {
-  /** Runs all or nothing. Returns the backup's name. */
-  migrate(migration: Migration): Promise<string | undefined>;
-  finishMigration(watch: Follower): Promise<void>;
-  abandonMigration(watch: Follower): Promise<boolean>;
-  /** Runs the tasks on empty tables, if that needs no lock. Returns the failing task, and why. */
-  dryRun(
-    migration: Pick<Migration, 'tasks' | 'own'>,
-  ): Awaitable<{ readonly task: Task; readonly reason: string } | undefined>;
-}
-
 /** Methods throw ConstraintError, CallerGone if the caller has left, and a Problem if the database is busy, full or unreachable. */
-export interface Driver extends Reader, Migrating {
+export interface Driver extends Reader {
   readonly dialect: Dialect;
   readonly address: string;
   /** What the database said, for the log: without values of records. */
@@ -153,6 +142,14 @@ export interface Driver extends Reader, Migrating {
       ) => Promise<Row | undefined>)
     | undefined;
   exclusively<T>(work: () => Awaitable<T>): Promise<T>;
+  /** Runs all or nothing. Returns the backup's name. */
+  migrate(migration: Migration): Promise<string | undefined>;
+  finishMigration(watch: Follower): Promise<void>;
+  abandonMigration(watch: Follower): Promise<boolean>;
+  /** Runs the tasks on empty tables, if that needs no lock. Returns the failing task, and why. */
+  dryRun(
+    migration: Pick<Migration, 'tasks' | 'own'>,
+  ): Awaitable<{ readonly task: Task; readonly reason: string } | undefined>;
   define(statements: readonly string[]): Promise<void>;
   existing(): Awaitable<readonly SqlValue[]>;
   snapshot(caller?: Caller, heavy?: boolean): Awaitable<Snapshot>;
