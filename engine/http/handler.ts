@@ -64,8 +64,9 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions) {
   const replying = (how: SendOptions) => (answer: Answer, request: IncomingMessage, response: ServerResponse) =>
     answers.send(request, response, answer, how);
   const reply = replying(sending);
-  // Pages have headers of their own.
-  const sendPage = replying({ ...sending, headOf: () => ({}) });
+  // Pages have other headers of their own.
+  const headOf: SendOptions['headOf'] = (...exchange) => ({ 'X-Request-Id': requestIdOf(...exchange) });
+  const sendPage = replying({ ...sending, headOf });
 
   const handler: Handler = (request, response, next) => {
     const { path } = targetOf(request);

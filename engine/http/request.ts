@@ -48,7 +48,7 @@ const SAFE_ID = /^[\w.:/+=-]{1,128}$/;
  */
 export function requestIdOf({ headers }: IncomingMessage, response: ServerResponse): string {
   const [known, sent] = [response.getHeader('X-Request-Id'), headers['x-request-id']];
-  if (typeof known === 'string') return known;
+  if (known !== undefined) return String(known);
   return (headers['x-request-id'] = typeof sent === 'string' && SAFE_ID.test(sent) ? sent : randomUUID());
 }
 

@@ -144,6 +144,12 @@ describe('mounted in Express', () => {
     expect((await supertest(app).get('/all/metrics').expect(200)).text).toContain('records_http_requests_total');
   });
 
+  test.each(['a1', 7])('keeps the request ID %j that middleware in front has set', async (id) => {
+    const numbered = express().use((_, response, next) => next(void response.setHeader('X-Request-Id', id)), app);
+    for (const path of ['/api/fixed', '/api/none', '/docs', '/docs/', '/openapi.json', '/metrics', '/mcp'])
+      await supertest(numbered).get(`/all${path}`).set('x-request-id', 'sent').expect('x-request-id', String(id));
+  });
+
   test('redirects the start page to its address with a slash', async () => {
     await supertest(app).get('/all?a=b').expect(308).expect('location', 'all/?a=b');
   });

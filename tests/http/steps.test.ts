@@ -15,14 +15,17 @@ const count = async (url = server.url): Promise<number> =>
   JSON.parse((await exchange(url, 'GET /api/gadgets')).text).length;
 
 describe('a request id', () => {
-  test.each(['GET /api/gadgets', 'GET /api/gadgets/999', 'GET /nowhere', 'OPTIONS /api/gadgets', 'POST /api/gadgets'])(
-    'is made for %s',
-    async (title) => {
-      const [one, other] = [await exchange(server.url, title), await exchange(server.url, title)];
-      expect(one.headers['x-request-id']).toMatch(/^[\w-]{8,}$/);
-      expect(one.headers['x-request-id']).not.toBe(other.headers['x-request-id']);
-    },
-  );
+  test.each(
+    (
+      'GET /api/gadgets | GET /api/gadgets/999 | GET /nowhere | OPTIONS /api/gadgets | POST /api/gadgets | GET / | ' +
+      'GET /docs/ | HEAD /docs/style.css | GET /openapi.yaml | POST /openapi.json | GET /health/live | GET /health/ready | ' +
+      'GET /metrics | GET /mcp | OPTIONS *'
+    ).split(' | '),
+  )('is made for %s', async (title) => {
+    const [one, other] = [await exchange(server.url, title), await exchange(server.url, title)];
+    expect(one.headers['x-request-id']).toMatch(/^[\w-]{8,}$/);
+    expect(one.headers['x-request-id']).not.toBe(other.headers['x-request-id']);
+  });
 
   test.each([
     ['abc-123', true],
