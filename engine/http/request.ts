@@ -173,15 +173,15 @@ export function acceptedType(accept: string | undefined, offered: readonly strin
 type PreferHeader = IncomingMessage['headers'][string];
 
 /** Elements of a list of preferences, and the name and value of one; only values may be quoted (RFC 7240, 2). */
-const PREFERENCES = /(?:[^",]|"(?:[^"\\]|\\.)*")+/g;
-const PREFERENCE = /^\s*([\w!#$%&'*+.^`|~-]+)\s*(?:=\s*(?:"([^"]*)"|([^\s";]*))\s*)?(?:;|$)/;
+const PREFERENCES = /(?:[^",]|"(?:[^"\\]|\\.?)*(?:"|$))+/g;
+const PREFERENCE = /^\s*([\w!#$%&'*+.^`|~-]+)\s*(?:=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s";]*))\s*)?(?:;|$)/;
 
 /** The first occurrence counts. The slice bounds the time for many quotes. */
 function preferencesIn(header: PreferHeader = ''): ReadonlyMap<string, string> {
   const elements = String(header).slice(0, 1024).toLowerCase().match(PREFERENCES) ?? [];
   const pairs = elements.flatMap((element): [string, string][] => {
     const [, name, quoted, plain = ''] = PREFERENCE.exec(element) ?? [];
-    return name === undefined ? [] : [[name, quoted ?? plain]];
+    return name === undefined ? [] : [[name, quoted?.replaceAll(/\\(.)/g, '$1') ?? plain]];
   });
   return new Map(pairs.toReversed());
 }

@@ -96,6 +96,9 @@ describe('Prefer: return=minimal', () => {
     ['foo; return=minimal', false],
     ['foo="\\",return=minimal,"', false],
     ['"return"=minimal', false],
+    ['"return=minimal', false],
+    ['foo="a\\",return=minimal', false],
+    ['return="min\\imal"', true],
   ])('Prefer: %s (RFC 7240, 2)', async (prefer, isMinimal) => {
     const { status } = await send('PUT /api/gadgets/1', { ...JSON_BODY, prefer }, '{"name":"a"}');
     expect(status).toBe(isMinimal ? 204 : 200);
