@@ -10,6 +10,7 @@ import * as table from '../operations/table.ts';
 import { type OperationEntry, type OperationName, type OperationPath, operationPaths } from '../operations/table.ts';
 import * as writes from '../operations/write.ts';
 import { attempted, Problem, reworded, shortenedPath } from '../problem.ts';
+import { readPlain } from '../query/resolve.ts';
 import { type Answer, readAnswer, writeAnswer } from './answer.ts';
 import type { Exchange, ServeOperation, Server, Service } from './exchange.ts';
 import { readCsv, readNdjson, textOfLines } from './lines.ts';
@@ -200,8 +201,8 @@ function routeOf(service: Service, bindings: readonly Binding[], path: Operation
 export const meOffer = (about: () => string): Offer => ({
   label: { type: '$me', operation: 'get' },
   mediaTypes: [table.JSON_TYPE],
-  serve: ({ request }) => {
-    const json = about();
+  serve: ({ request, target }) => {
+    const json = readPlain(target.query, [], about);
     return readAnswer(requests.preconditionsOf(request), json, entityTag(json));
   },
 });
@@ -261,14 +262,14 @@ const decoded = (text: string): string | undefined =>
 function unknownPath(target: Target, routes: Routes): Problem {
   const { root } = routes;
   const [type = '', ...rest] = target.path.slice(root.length).split('/', 4).map(unescaped);
-  const near = routes.get(type) ? type : nearest(type, routes.paths());
+  const near = routes.get(type) ? type : nearest(type, [...routes.paths(), ...routes.own.keys()]);
   if (near === undefined) return pathProblem(target, knownPaths(target, routes));
   const [step = '', ...words] = rest;
   const asked = `/${[step.startsWith('$') ? step : '{id}', ...words].join('/')}`;
   const known = [...(routes.get(near)?.rest.keys() ?? [])];
   const usual = step.startsWith('$') ? known.find((one) => one.includes('$')) : undefined;
   const last = nearest(asked, known) ?? usual ?? table.PATHS.item;
-  const suggestion = rest.every((one) => one === '') ? near : near + last;
+  const suggestion = routes.own.has(near) || rest.every((one) => one === '') ? near : near + last;
   return pathProblem(target, `; did you mean "${target.base}${root}${suggestion}"?`);
 }
 

@@ -7,10 +7,9 @@ import type { HostSteps } from '../http/handler.ts';
 import { createCache, inTurns, memoized } from '../memo.ts';
 import { entityTag } from '../operations/operation.ts';
 import { documentTurns, jsonText, type Profile, PROFILES, yamlText } from '../openapi/document.ts';
-import { faultyRequest } from '../problem.ts';
 import { VERSION } from '../process.ts';
-import { parseParameters, quote, reportOn } from '../query/parameters.ts';
-import { sortParameters } from '../query/resolve.ts';
+import { quote, reportOn } from '../query/parameters.ts';
+import { readPlain } from '../query/resolve.ts';
 import { docsPage, guidePage, llmsText } from './docs.ts';
 import { cacheOf, createFileServer, serveStudio, sourceOf, studioBuild } from './files.ts';
 import { modelDocument } from './model-document.ts';
@@ -140,13 +139,11 @@ const sharing = ({ cors, sendPage }: HostSteps): readonly [RequestHandler, Reque
 
 const PROFILE = 'profile';
 
-function profileIn(url: string): Profile {
-  const taken = { plain: [PROFILE], conditions: 'can only be used with lists' };
-  const { plain, faults } = sortParameters(parseParameters(url.split('?', 2)[1] ?? ''), taken);
-  const text = plain.get(PROFILE) ?? 'full';
-  const profile = PROFILES.find((one) => one === text);
-  const unknown = `${quote(text)} is not a profile of the document; there are ${PROFILES.join(' and ')}`;
-  if (profile === undefined) reportOn(faults, PROFILE)('unknown-profile', unknown);
-  if (profile === undefined || faults.length > 0) throw faultyRequest('invalid-query', faults);
-  return profile;
-}
+const profileIn = (url: string): Profile =>
+  readPlain(url.split('?', 2)[1] ?? '', [PROFILE], ({ plain, faults }) => {
+    const text = plain.get(PROFILE) ?? 'full';
+    const profile = PROFILES.find((one) => one === text);
+    const unknown = `${quote(text)} is not a profile of the document; there are ${PROFILES.join(' and ')}`;
+    if (profile === undefined) reportOn(faults, PROFILE)('unknown-profile', unknown);
+    return profile ?? 'full';
+  });

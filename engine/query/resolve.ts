@@ -110,7 +110,7 @@ const KINDS = {
 } as const satisfies Record<string, QueryKind>;
 
 /** `accepted.conditions`: true, or why there can be none. */
-export function sortParameters(
+function sortParameters(
   { all, faults: unreadable, shared = '', written = inUrl }: Parameters,
   accepted: Omit<QueryKind, 'resolve'>,
   type?: RecordType,
@@ -128,6 +128,18 @@ export function sortParameters(
     else plain.set(key, value);
   }
   return { ...sorted, plain, shared, written, faults };
+}
+
+/** Reads the query of what is no list, which has these parameters only. Throws `invalid-query`. */
+export function readPlain<T>(
+  search: string,
+  plain: readonly string[],
+  read: (sorted: ReturnType<typeof sortParameters>) => T,
+): T {
+  const sorted = sortParameters(parseParameters(search), { plain, conditions: 'can only be used with lists' });
+  const query = read(sorted);
+  if (sorted.faults.length > 0) throw faultyRequest('invalid-query', sorted.faults);
+  return query;
 }
 
 /** Parameters of other products, with their equivalents here. */
@@ -151,16 +163,17 @@ function refuse(
 ): void {
   const report = reportOn(faults, key);
   // `page[number]` and `_page` mean the same as `page`.
-  const equivalent = EQUIVALENTS.get(/^[_$]?([a-z]+)(?:\[[^\]]*\])*$/.exec(key)?.[1] ?? '');
+  const [, word = ''] = /^[_$]?([a-z]+)(?:\[[^\]]*\])*$/i.exec(key) ?? [];
+  const equivalent = EQUIVALENTS.get(word);
   if (conditions !== true && (steps !== undefined || equivalent?.startsWith('_cnd[')))
     report('unknown-parameter', `${quote(key)} ${conditions}`);
   else if (key === DRY_RUN) report('unknown-parameter', `"${key}" can only be used with requests that write`);
   else
     report('unknown-parameter', `Unknown parameter ${quote(key)}`, () => {
       const names = type ? [type.identifier.name, ...type.fields.keys(), ...type.relations.keys()] : [];
-      return didYouMeanHint(
-        equivalent ?? spellingOf(key, plain, conditions === true ? ['limit', 'orderBy', ...names] : []),
-      );
+      const spelling = spellingOf(key, plain, conditions === true ? ['limit', 'orderBy', ...names] : []);
+      const near = conditions === true ? (nearest(word, EQUIVALENTS.keys()) ?? '') : '';
+      return didYouMeanHint(equivalent ?? spelling ?? EQUIVALENTS.get(near));
     });
 }
 
@@ -200,15 +213,11 @@ function readLog(reading: QueryReading): LogQuery {
 }
 
 /** The query of a page of all changes, or, as it has no limit, of a stream. Throws `invalid-query`. */
-export function readChanges(search: string, isStream: boolean): ChangesQuery {
-  const plain = ['after', 'type', 'values', ...(isStream ? [] : ['limit'])];
-  const sorted = sortParameters(parseParameters(search), { plain, conditions: 'can only be used with lists' });
-  const limit = logLimit(sorted);
-  const values = flagIn(sorted, 'values');
-  if (sorted.faults.length > 0) throw faultyRequest('invalid-query', sorted.faults);
-  const types = sorted.plain.get('type')?.split(',');
-  return { limit, after: sorted.plain.get('after'), types, values };
-}
+export const readChanges = (search: string, isStream: boolean): ChangesQuery =>
+  readPlain(search, ['after', 'type', 'values', ...(isStream ? [] : ['limit'])], (sorted) => {
+    const [after, types] = [sorted.plain.get('after'), sorted.plain.get('type')?.split(',')];
+    return { limit: logLimit(sorted), after, types, values: flagIn(sorted, 'values') };
+  });
 
 function readWrite(reading: QueryReading): WriteQuery {
   return { view: resolveView(reading), dryRun: flagIn(reading, DRY_RUN) };

@@ -129,6 +129,16 @@ test('$me says what the identity may do', async () => {
     },
     history: [],
   });
+  const asked: unknown[] = [];
+  for (const search of ['?field=name', '?_cnd[name]=x', '?dryRun=true']) {
+    const { status, body } = await ask('north', `GET /api/$me${search}`);
+    asked.push([search, status, body.detail]);
+  }
+  expect(asked).toEqual([
+    ['?field=name', 400, 'Unknown parameter "field"'],
+    ['?_cnd[name]=x', 400, '"_cnd[name]" can only be used with lists'],
+    ['?dryRun=true', 400, '"dryRun" can only be used with requests that write'],
+  ]);
 });
 
 test('without credentials there is no access', async () => {

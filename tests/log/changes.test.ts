@@ -137,6 +137,10 @@ test('bad input', async () => {
         expect.stringContaining(message),
       ]);
     }
+    for (const path of ['$change', '$changes/', '$chnages/1']) {
+      const message = expect.stringContaining('did you mean "/api/$changes"?');
+      expect(await ask(url, `GET /api/${path}`)).toMatchObject({ status: 404, body: { message } });
+    }
     expect((await ask(url, 'POST /api/$changes', {})).status).toBe(405);
     const stream = { accept: 'text/event-stream' };
     expect((await ask(url, 'GET /api/$changes?limit=2', undefined, stream)).status).toBe(400);
