@@ -236,23 +236,25 @@ function listOf(
   });
 }
 
-/** Patterns, which are compared as a whole with what a client sends, and words of other settings. */
-const NO_NAME = /\*|(?:^|[./])\.|^(?:auto|none|all|off)$/;
+/** Labels as in DNS, of which `*` may be one. URLs take other characters too, such as separators of other lists. */
+const HOST = /^(?:\[.+\]|(?:[\w*-]+\.)*[\w*-]+\.?)$/;
 
-/** As browsers send it: in lower case and Punycode, without a default port or a final dot. */
-function hostIn(text: string): string | undefined {
-  const host = text.replace(/^https?:\/\//i, '');
-  if (NO_NAME.test(host) || !URL.canParse(`http://${host}`)) return undefined;
-  return new URL(`http://${host}`).hostname.replace(/\.$/, '');
-}
-
+/** As browsers send it: in lower case and Punycode, without a default port. */
 function originIn(text: string): string | undefined {
   const url = /^https?:\/\//i.test(text) && URL.canParse(text) ? new URL(text) : undefined;
-  return url?.origin;
+  return url && HOST.test(url.hostname) ? url.origin : undefined;
 }
 
+/** No pattern: it would be compared as a whole with what a client sends. */
 function namedOriginIn(text: string): string | undefined {
-  return NO_NAME.test(text) ? undefined : originIn(text);
+  return text.includes('*') ? undefined : originIn(text);
+}
+
+/** Without a final dot. Words of other settings are no hosts. */
+function hostIn(text: string): string | undefined {
+  const isWord = /^(?:auto|none|all|off)$/.test(text);
+  const origin = isWord ? undefined : namedOriginIn(text.replace(/^(?:https?:\/\/)?/i, 'http://'));
+  return origin && new URL(origin).hostname.replace(/\.$/, '');
 }
 
 function someOf<T extends string>(words: readonly T[]): SettingValue<readonly T[]> {
@@ -299,8 +301,8 @@ function pathMeant(text: string): string | undefined {
 const PUBLIC_URL = /^https?:\/\/[^\s/?#@*]+(?:\/[\w.~!$&'()*+,;=:@%-]+)*\/?$/i;
 
 function publicUrlOf(text: string): string | undefined {
-  const url = PUBLIC_URL.test(text) && URL.canParse(text) ? new URL(text) : undefined;
-  return url && url.origin + url.pathname.replace(/\/$/, '');
+  const origin = PUBLIC_URL.test(text) ? originIn(text)?.replace(/\.(?=:|$)/, '') : undefined;
+  return origin && origin + new URL(text).pathname.replace(/\/$/, '');
 }
 
 function isNetwork(text: string): boolean {

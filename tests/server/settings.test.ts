@@ -27,6 +27,8 @@ test.each([
   ['ALLOWED_HOSTS', 'records.example www.example', HOSTS, 'records.example,www.example'],
   ['CORS_ORIGINS', 'https://shop.example/cart, ', ORIGINS, 'https://shop.example'],
   ['CORS_ORIGINS', 'https://a.example;https://b.example', ORIGINS, 'https://a.example,https://b.example'],
+  ['ALLOWED_HOSTS', 'a.example;b.example', HOSTS, 'a.example,b.example'],
+  ['IMAGE_ORIGINS', 'https://a.example;https://b.example', IMAGES, 'https://a.example,https://b.example'],
   ['CORS_ORIGINS', '"https://shop.example"', ORIGINS, 'https://shop.example'],
   ['CORS_ORIGINS', ',https://a.example,,*', ORIGINS, 'https://a.example,*'],
 ])('%s=%s', (name, value, expected, meant) => {
@@ -46,6 +48,11 @@ test.each([
   ['ALLOWED_HOSTS', 'auto,shop.example'],
   ['ALLOWED_HOSTS', 'none'],
   ['ALLOWED_HOSTS', '*.shop.example'],
+  ['ALLOWED_HOSTS', 'shop!.example'],
+  ['ALLOWED_HOSTS', 'shop.example|www.example'],
+  ['IMAGE_ORIGINS', 'https://a..example'],
+  ['IMAGE_ORIGINS', 'https://shop.example|www.example'],
+  ['CORS_ORIGINS', 'https://shop.example$'],
 ])('%s=%s has no nearest value', (name, value) => {
   expect(() => readSettings({ [name]: value })).toThrow(/separated by commas$/);
 });
