@@ -78,9 +78,7 @@ function writing<Q>(
     const ifMatch = service.translate && below === 'item' ? '*' : undefined;
     const all = { ...preconditions, ifMatch: preconditions.ifMatch ?? ifMatch };
     const args = { id, query, body, caller, once, minimal, maxAffected, preconditions: all };
-    const result = await (body.reworded
-      ? reworded(() => operation(service, args), body.reworded)
-      : operation(service, args));
+    const result = await reworded(() => operation(service, args), body.reworded);
     return writeAnswer(result, target.base + path, minimal || result.json !== undefined ? applied : {});
   };
 }

@@ -313,6 +313,8 @@ export interface BodyRecord {
   readonly place?: string | undefined;
   /** The pointers that the client sent, by those to which a dialect has translated them. */
   readonly sent?: ReadonlyMap<string, string> | undefined;
+  /** Names that a dialect has besides. */
+  readonly names?: readonly string[] | undefined;
 }
 
 /** The place in words: the line of its record, or the pointer. */

@@ -92,7 +92,7 @@ function unknownField(
   if (type.fields.has(name))
     return report('not-in-variant', `Variant "${variant.name}" of ${type.name} has no field "${name}"`);
   return report('unknown-field', `${type.name} has no field ${quote(name)}`, () =>
-    didYouMean(name, [type.identifier.name, ...fields.keys(), ...others]),
+    didYouMean(name, [type.identifier.name, ...fields.keys(), ...(type.links?.keys() ?? []), ...others]),
   );
 }
 

@@ -113,7 +113,7 @@ export function faultsOf(errors: readonly ErrorObject[], record?: BodyRecord, su
   const faults: Fault[] = [];
   for (const [error, path] of unfolded(errors, record?.pointer ?? '')) {
     const wording = wordings[error.keyword] ?? other;
-    const fault = wording(error, path, suggests && faults.length < MAX_ERRORS, record?.sent?.get(path));
+    const fault = wording(error, path, suggests && faults.length < MAX_ERRORS, record);
     if (fault) faults.push(fault);
   }
   return faults;
@@ -128,15 +128,16 @@ function* unfolded(errors: readonly ErrorObject[], prefix: string): Generator<re
   }
 }
 
-type Wording = (error: ErrorObject, path: string, suggests: boolean, sent?: string) => Fault | undefined;
+type Wording = (error: ErrorObject, path: string, suggests: boolean, record?: BodyRecord) => Fault | undefined;
 
 const wordings: Readonly<Record<string, Wording>> = {
   // Ajv reports `if` besides the more specific errors of the branch.
   if: () => undefined,
-  additionalProperties: ({ params, parentSchema }, path, suggests) => {
+  additionalProperties: ({ params, parentSchema }, path, suggests, record) => {
     const key = String(params['additionalProperty']);
     const known = (parentSchema?.['properties'] as object | undefined) ?? {};
-    const suggestion = suggests ? didYouMean(key, Object.keys(known)) : '';
+    const others = (path === record?.pointer && record.names) || [];
+    const suggestion = suggests ? didYouMean(key, [...Object.keys(known), ...others]) : '';
     return unknownKey(`${path}/${escapeStep(key)}`, key, suggestion);
   },
   'false schema': (_, path) => {
@@ -156,9 +157,9 @@ const wordings: Readonly<Record<string, Wording>> = {
   },
 };
 
-const other: Wording = ({ keyword, data, message, parentSchema }, path, _, sent = path) => {
+const other: Wording = ({ keyword, data, message, parentSchema }, path, _, record) => {
   const expected: unknown = parentSchema?.[EXPECTED];
-  const name = path === '' ? 'The body' : `"${lastStep(sent)}"`;
+  const name = path === '' ? 'The body' : `"${lastStep(record?.sent?.get(path) ?? path)}"`;
   return {
     pointer: path,
     code: data === null ? 'null' : keyword.replace(/^x-/, '').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),

@@ -192,7 +192,7 @@ describe.each([
     [{ vet_id: 1.5 }, '/vet_id', '"vet_id" must be an identifier'],
     [{ vet_id: '' }, '/vet_id', '"vet_id" must be an identifier'],
     [{ hidden_id: 1 }, '/hidden_id', 'Unknown key "hidden_id"'],
-    [{ owner_idd: 1 }, '/owner_idd', 'Unknown key "owner_idd"'],
+    [{ owner_idd: 1 }, '/owner_idd', 'Unknown key "owner_idd"; did you mean "owner_id"?'],
   ])('%j is refused at %s', async (body, pointer, message) => {
     const { status, json } = await send(`POST ${at('pets')}`, body);
     expect(status).toBe(422);

@@ -74,7 +74,7 @@ export async function translated(
     const record = await recordOf(one.body, one.pointer);
     const members = [...(raw.get(one.body) ?? [])].filter(([key]) => key !== ID || isId(type));
     raw.set(record, new Map(members));
-    records.push({ ...one, body: record, sent });
+    records.push({ ...one, body: record, sent, names: [...links.keys()] });
   }
   if (faults.length > 0) throw faultyRequest('invalid-body', faults);
   const reworded = (fault: Fault): Fault => {

@@ -301,13 +301,12 @@ function filtered(key: string, value: JsonValue, to: Translation): readonly Para
     if (inside.length === 0) return refuse(`${quote(key)} is compared with nothing`);
     return inside.flatMap(([step, inner]) => filtered(`${key}.${step}`, inner, to));
   }
-  if (value === null) {
-    const [path = '', operator = key === SEARCH ? SEARCH : undefined] = to.comparison(key) ?? [];
-    if (operator === undefined) return to.unknown(key);
-    if (operator === 'eq' || operator === 'ne')
-      return [{ key, steps: [path, 'null'], value: String(operator === 'eq') }];
-    return refuse(`${quote(key)} takes a value, not null`);
-  }
+  const [path = '', operator = key === SEARCH ? SEARCH : undefined] = to.comparison(key) ?? [];
+  if (operator === undefined) return to.unknown(key);
+  if (value === null)
+    return operator === 'eq' || operator === 'ne'
+      ? [{ key, steps: [path, 'null'], value: String(operator === 'eq') }]
+      : refuse(`${quote(key)} takes a value, not null`);
   if (!Array.isArray(value))
     return to.compared(key, [String(value)]).map((parameter) =>
       // The string "null" is an ordinary value.
@@ -316,8 +315,9 @@ function filtered(key: string, value: JsonValue, to: Translation): readonly Para
   const values = listIn(value);
   if (values.some((item) => item === null || typeof item === 'object'))
     return refuse(`${quote(key)} has an item that is not a value`);
-  // An empty list matches nothing.
-  if (values.length === 0) return [{ key, steps: [to.names.type.identifier.name, 'null'], value: 'true' }];
+  // Nothing is in an empty list, and everything is out of it.
+  if (values.length === 0 && operator !== 'ne')
+    return [{ key, steps: [to.names.type.identifier.name, 'null'], value: 'true' }];
   return to.compared(key, values.map(String));
 }
 
