@@ -97,7 +97,8 @@ const table: ReadonlyMap<string, CommandEntry> = new Map(Object.entries(commands
 /** Runs a command line. Checks Node.js before importing commands: the database driver would crash older versions. */
 export function run(line: readonly string[]): void {
   const fault = nodeFault();
-  if (fault === undefined) void import('./commands/command.ts').then(({ runProcess }) => runProcess(() => main(line)));
+  if (fault === undefined)
+    void import('./commands/command.ts').then(({ runProcess }) => runProcess(() => main(line), line[0] === 'start'));
   else {
     printError(fault);
     process.exitCode = 1;

@@ -48,7 +48,7 @@ async function parentExit(signal: AbortSignal): Promise<string> {
   return 'the parent process ended';
 }
 
-export function runProcess(run: () => Promise<number>): void {
+export function runProcess(run: () => Promise<number>, isService: boolean): void {
   // Node's own stack trace may contain values of records.
   process.once('uncaughtException', (error) => {
     printError(errorText(error));
@@ -56,8 +56,10 @@ export function runProcess(run: () => Promise<number>): void {
   });
   // Otherwise Node would open its debugger, with which other users of the machine could run code.
   ignoreSignals(['SIGUSR1']);
+  const log = isService && !process.stderr.isTTY ? createLog({ logLevel: 'warn' }) : undefined;
+  const warn = (text: string): void => (log ? log.warn(text) : printError(`Warning: ${text}`));
   // Workers do not repeat the warnings.
-  if (workerNumber === undefined) for (const warning of warningsAbout(process.env)) printError(`Warning: ${warning}`);
+  if (workerNumber === undefined) for (const warning of warningsAbout(process.env)) warn(warning);
   const fail = (error: unknown): number => {
     printError(messageOf(error));
     return 1;

@@ -1,6 +1,6 @@
 /** `start` serves the records until a signal stops it. */
 import { createLog, type Log } from '../log.ts';
-import { VERSION, print, printError, workerNumber } from '../process.ts';
+import { VERSION, print, workerNumber } from '../process.ts';
 import { announcement, serve, type Serving } from '../server/serve.ts';
 import { type Settings, withoutPassword } from '../settings/settings.ts';
 import { BOOLEAN, command, printWarnings, stopSignal } from './command.ts';
@@ -80,7 +80,7 @@ async function stop(close: () => Promise<boolean>, log: Log, signal?: string): P
   if (signal !== undefined) log.info({ signal }, 'stopping');
   const began = performance.now();
   const inTime = await close();
-  if (!inTime) printError('Requests that were still open were cut off');
+  if (!inTime) log.warn('requests that were still open were cut off');
   if (signal !== undefined) log.info({ inTime, milliseconds: Math.round(performance.now() - began) }, 'stopped');
   // A connection to an unresponsive database might keep the process alive.
   setTimeout(() => process.exit(0), EXIT_DELAY).unref();

@@ -164,7 +164,7 @@ export function warningsAbout(environment: Environment): readonly string[] {
     return near === undefined ? [] : [`${variable} is set, and is no setting; did you mean ${near}?`];
   });
   const { tokens, tokensFile } = settingsTable;
-  const empty = [tokens.name, tokensFile.name].filter((name) => environment[name]?.trim() === '');
+  const empty = [tokens.name, tokensFile.name].filter((name) => environment[name] === '');
   return [...misspelled, ...empty.map((name) => `${name} is set, but empty: it counts as not set`)];
 }
 

@@ -105,7 +105,9 @@ test.each<[string, string, readonly string[]]>([
   ['DATABASE_URI', '1', ['DATABASE_URI is set, and is no setting; did you mean DATABASE_URL?']],
   ['TOKENS_FILES', '1', ['TOKENS_FILES is set, and is no setting; did you mean TOKENS_FILE?']],
   ['TOKENS_FILE', '', ['TOKENS_FILE is set, but empty: it counts as not set']],
-  ['TOKENS', ' ', ['TOKENS is set, but empty: it counts as not set']],
+  ['TOKENS', '', ['TOKENS is set, but empty: it counts as not set']],
+  // It has no tokens: nobody has access, and the log says so.
+  ['TOKENS', ' ', []],
   ['PORT', '1', []],
   ['HOSTNAME', 'x', []],
   ['PATH', '/bin', []],

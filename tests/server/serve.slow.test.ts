@@ -111,6 +111,13 @@ const serve = (environment: Environment = {}): Running => run('server.js', [], e
 const records = (options: readonly string[], environment: Environment = {}): Running =>
   run('engine/cli.js', options, environment);
 
+const linesOf = (service: Running): readonly Readonly<Record<string, unknown>>[] =>
+  service
+    .err()
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+
 describe('the process', () => {
   test.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const)(
     '%s answers what is open, and ends with 0',
@@ -230,7 +237,9 @@ describe('the process', () => {
     await begin(socket, 10);
     service.child.kill('SIGTERM');
     expect(await service.ended).toBe(0);
-    expect(service.err()).toContain('Requests that were still open were cut off');
+    expect(linesOf(service)).toContainEqual(
+      expect.objectContaining({ level: 'warn', msg: 'requests that were still open were cut off' }),
+    );
   });
 
   test('a faulty schema prints every fault with its place, and ends with 1', async () => {
@@ -245,6 +254,18 @@ describe('the process', () => {
     expect(service.out()).toBe('');
   });
 
+  test('warnings about settings are lines of the log', async () => {
+    const service = serve({ PROT: '1', TOKENS: '' });
+    await urlOf(service);
+    service.child.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
+    const warnings = linesOf(service).filter(({ level }) => level !== 'info');
+    expect(warnings.map(({ level, msg }) => [level, msg])).toEqual([
+      ['warn', 'PROT is set, and is no setting; did you mean PORT?'],
+      ['warn', 'TOKENS is set, but empty: it counts as not set'],
+    ]);
+  });
+
   test('warnings about descriptors are lines of the log', async () => {
     const folder = await mkdtemp(join(directory, 'warned-'));
     await writeFile(join(folder, 'gadget.yaml'), 'type: Gadget\n');
@@ -253,8 +274,7 @@ describe('the process', () => {
     await urlOf(service);
     service.child.kill('SIGTERM');
     expect(await service.ended).toBe(0);
-    const lines = service.err().trim().split('\n');
-    expect(lines.map((line) => JSON.parse(line) as object)).toContainEqual(
+    expect(linesOf(service)).toContainEqual(
       expect.objectContaining({ level: 'warn', code: 'unreachable-type', line: 1, column: 7 }),
     );
   });
