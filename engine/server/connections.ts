@@ -212,7 +212,7 @@ const REFUSALS: Readonly<Record<string, readonly [ProblemCode, string]>> = {
   HPE_HEADER_OVERFLOW: ['headers-too-large', 'The headers of the request, including its URL, are too large'],
   HPE_INVALID_URL: [
     'bad-request',
-    'The URL has to begin with a slash, and to percent-encode other characters than those of ASCII, as %C3%BC for ü',
+    'The URL has to begin with a slash, and to percent-encode all but the visible characters of ASCII, as %C3%BC for ü',
   ],
   HPE_INVALID_CONSTANT: [
     'bad-request',

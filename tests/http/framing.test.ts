@@ -32,7 +32,8 @@ async function bait(): Promise<number> {
 const deleting = (id: number): string => `DELETE /api/gadgets/${id} HTTP/1.1\r\n${HOST}\r\n`;
 
 const REFUSED: readonly (readonly [what: string, request: string, detail?: string])[] = [
-  ['a raw ü in the query', get('/api/gadgets?_cnd[name]=ü'), 'percent-encode other characters than those of ASCII'],
+  ['a raw ü in the query', get('/api/gadgets?_cnd[name]=ü'), 'percent-encode all but the visible characters of ASCII'],
+  ['a tab in the query', get('/api/gadgets?_cnd[name]=a\tb'), 'percent-encode all but the visible characters of ASCII'],
   ['a raw ü in the path', get('/api/gädgets'), 'as %C3%BC for'],
   ['a raw space', get('/api/gadgets?_cnd[name]=a b'), 'percent-encoded as %20'],
   // Where a body ends
