@@ -155,10 +155,7 @@ export interface LogStatement {
 }
 
 /** What triggers write to the log of changes, by the change of a row. */
-export type LogTrigger = Readonly<Record<'insert' | 'update' | 'delete', readonly LogStatement[]>> & {
-  /** SQL for the rows of links that go with a row: their entries come before its own. */
-  readonly links?: readonly { readonly table: string; readonly where: string }[];
-};
+export type LogTrigger = Readonly<Record<'insert' | 'update' | 'delete', readonly LogStatement[]>>;
 
 interface LogDialect {
   /** The type of the entries' numbers, none of which is given twice. */
@@ -187,7 +184,8 @@ interface LogDialect {
   readonly attribute: Statement;
   /** Ends what `attribute` says; missing if the transaction does. */
   readonly unattribute?: Statement;
-  readonly create: (name: string, table: string, trigger: LogTrigger) => readonly string[];
+  /** `early`: whether rows go with those of other tables, and their entries come first. */
+  readonly create: (name: string, table: string, trigger: LogTrigger, early: boolean) => readonly string[];
   readonly drop: (name: string) => readonly string[];
 }
 

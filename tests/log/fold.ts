@@ -36,13 +36,12 @@ const valuesIn = (text: unknown): Values => JSON.parse(String(text ?? '{}')) as 
 const place = ({ source, record }: Row): string => `${String(source)}/${String(record)}`;
 
 /** The tables of records, by their join table and its column for the other side. */
-const linkedTables = ({ types }: Model): ReadonlyMap<string, string> =>
+const linkedTables = ({ joinTables }: Model): ReadonlyMap<string, string> =>
   new Map(
-    [...types.values()].flatMap(({ table, relations }) =>
-      [...relations.values()].flatMap(({ link }) =>
-        link.at === 'join' ? [[`${link.table.name} ${link.targetColumn}`, table] as const] : [],
-      ),
-    ),
+    joinTables.flatMap(({ name, left, right }) => [
+      [`${name} ${right.column}`, left.type.table] as const,
+      [`${name} ${left.column}`, right.type.table] as const,
+    ]),
   );
 
 /** The records and links by table and identifier. Throws at an entry that does not follow from those before it. */

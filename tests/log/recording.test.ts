@@ -208,10 +208,9 @@ test('a start makes the triggers anew that somebody has dropped', async () => {
     databaseKind === 'sqlite'
       ? ['drop trigger _records_log_parts_update', 'drop trigger _records_log_products_tags_insert']
       : [
-          'drop trigger "0_records_log_parts" on parts',
-          'drop function _records_log_products_tags cascade',
-          // The name of triggers that an earlier version made.
-          'alter trigger "0_records_log_products" on products rename to _records_log_products',
+          'drop trigger _records_log_parts on parts',
+          'drop trigger "~_records_log_products_tags" on products_tags',
+          'drop function _records_log_products cascade',
         ];
   await runSql(database, ...drops);
   const { code, out } = await project.run('plan');
@@ -335,7 +334,7 @@ test('the entries of a dropped table go with it', async () => {
   project.write({ 'product.yaml': text, 'part.yaml': null, 'bolt.yaml': null });
   await project.starts();
   expect(await entriesOf(database)).toHaveLength(4);
-  expect((await objects(database)).filter((name) => !/^0?_records_log_products/.test(String(name)))).toEqual([]);
+  expect((await objects(database)).filter((name) => !/^~?_records_log_products/.test(String(name)))).toEqual([]);
   const drops = ['drop-relation:Product.tags', 'drop-type:Part', 'drop-type:Bolt'];
   expect((await project.run('apply', ...drops.flatMap((id) => ['--allow', id]))).code).toBe(0);
   expect((await entriesOf(database)).map((one) => one.split(' ')[0])).toEqual(['products/1']);

@@ -184,11 +184,6 @@ function typeTrigger(type: RecordType, dialect: Dialect): LogTrigger {
       whole('new', 'create', isOther),
     ],
     delete: [whole('old', 'delete')],
-    links: [...type.relations.values()].flatMap(({ link }) =>
-      link.at === 'join'
-        ? [{ table: link.table.name, where: `${quote(link.sourceColumn)} = ${of('old', type.identifier.column)}` }]
-        : [],
-    ),
   };
 }
 
@@ -226,7 +221,7 @@ export function recordingOf(source: RecordType | JoinTable, dialect: Dialect): r
   if (!isRecorded) return [];
   const table = isType ? source.table : source.name;
   const trigger = isType ? typeTrigger(source, dialect) : joinTrigger(source, dialect);
-  return dialect.log.create(triggerName(table), table, trigger);
+  return dialect.log.create(triggerName(table), table, trigger, !isType);
 }
 
 /** A digest of the log and the triggers of a table, to find that they have changed; undefined if there are none. */

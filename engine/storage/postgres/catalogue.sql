@@ -46,7 +46,7 @@ with own as (
     where indisvalid and not indisprimary
   union all select 'trigger', own.name, tgname::text, case when tgenabled in ('D', 'R') then '' else concat_ws(' ', case when tgtype & 4 > 0 then 'insert' end,
       case when tgtype & 16 > 0 then case when cardinality(tgattr::int2[]) = 0 then 'update' else 'of' end end) end
-    from own join pg_trigger on tgrelid = own.oid and not tgisinternal and not starts_with(tgname, '0_records_log')
+    from own join pg_trigger on tgrelid = own.oid and not tgisinternal and not starts_with(tgname, '~_records_log')
   -- Event triggers, with a pattern of the statements that fire them.
   union all select 'trigger', '', evtname::text, coalesce(replace(array_to_string(evttags, '|'), 'CREATE INDEX', 'CREATE (UNIQUE )?INDEX'), case evtevent when 'sql_drop' then 'DROP (?!DEFAULT|NOT)' else '.' end)
     from pg_event_trigger where evtenabled not in ('D', 'R') and evtevent in ('ddl_command_start', 'ddl_command_end', 'sql_drop')
@@ -65,4 +65,5 @@ with own as (
   union all select distinct 'reader', "table", name, "column" from reader where name is not null
   -- The triggers of a history name the schema.
   union all select 'recording', own.name, '', '' from own join pg_trigger on tgrelid = own.oid join pg_proc p on p.oid = tgfoid
-    where tgenabled in ('O', 'A') and starts_with(tgname, '0_records_log') and strpos(prosrc, quote_ident(current_schema()) || '._records_log') > 0
+    where tgenabled in ('O', 'A') and tgname ~ '^~?_records_log' and strpos(prosrc, quote_ident(current_schema()) || '._records_log') > 0
+    group by own.name having bit_or(tgtype & 28) = 28
