@@ -13,6 +13,12 @@ const newProject = useProjects();
 const schemaOf = async (database: TestDatabase): Promise<string> =>
   String((await rowsOf(database, 'select current_schema() as schema'))[0]?.['schema']);
 
+const inSchema = ({ url }: TestDatabase, schema: string): string => {
+  const other = new URL(url);
+  other.searchParams.set('options', `-c search_path=${schema.replaceAll(' ', '\\ ')}`);
+  return other.href;
+};
+
 const BOOK = 'type: Book\nfields: { title: { type: string } }\n';
 
 onPostgres('they write without a right to the log; a plan names the rights that its triggers need', async () => {
@@ -58,9 +64,9 @@ onPostgres('a start makes the triggers anew that name a schema which has another
   const { database } = project;
   await project.serving((url) => ask(url, 'POST /api/books', { title: 'One' }));
   const schema = await schemaOf(database);
-  const renamed = `${schema}_renamed`;
+  const renamed = `"${schema}'s ""other"""`;
   await runSql(database, `alter schema ${schema} rename to ${renamed}`);
-  const environment = { ...project.environment, DATABASE_URL: database.url.replace(schema, renamed) };
+  const environment = { ...project.environment, DATABASE_URL: inSchema(database, renamed) };
   const here = { ...database, url: environment.DATABASE_URL };
   try {
     expect((await runCommand('plan', [], environment)).out).toContain('  Make the triggers anew that record Book\n');

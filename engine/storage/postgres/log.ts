@@ -31,8 +31,11 @@ const SCHEMA = '$schema$';
 /** Runs as its owner, with a fixed path: others may write to the table who may not write to the log. */
 const WORDS = 'returns trigger language plpgsql security definer set search_path = pg_catalog, pg_temp';
 
-const inSchema = (sql: string): string =>
-  `do ${literal(`begin execute replace(${literal(sql)}, '${SCHEMA}', quote_ident(current_schema())); end`)}`;
+const functionOf = (name: string, body: string): string => {
+  const named = `replace(${literal(body)}, '${SCHEMA}', quote_ident(current_schema()))`;
+  const define = `create or replace function ${quote(name)}() ${WORDS} as %L`;
+  return `do ${literal(`begin execute format(${literal(define)}, ${named}); end`)}`;
+};
 
 /** Of keys, only the low 32 bits are known. They are read for each row of the outer query, and so after its `last`. */
 const HELD_AT = `last - ((last - objid::bigint) & 4294967295)`;
@@ -73,7 +76,7 @@ export const postgresLog: Dialect['log'] = {
     const fires = (trigger: string, events: string): string =>
       `create trigger ${quote(trigger)} ${events} on ${quote(table)} for each row execute function ${quote(name)}()`;
     return [
-      inSchema(`create or replace function ${SCHEMA}.${quote(name)}() ${WORDS} as ${literal(body)}`),
+      functionOf(name, body),
       fires(name, `after insert or update${early ? '' : ' or delete'}`),
       ...(early ? [fires(LAST + name, 'before delete')] : []),
     ];
