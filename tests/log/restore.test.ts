@@ -61,6 +61,7 @@ const TOKENS = NAMES.map((name) =>
   tokenLine({ name, role: name, claims: name === 'branch' ? ['branch=south'] : [] }, tokens[name]),
 ).join('\n');
 
+const newProject = useProjects();
 let project: Project;
 let server: Awaited<ReturnType<typeof serve>>;
 beforeAll(async () => {
@@ -105,6 +106,9 @@ async function newBook(more: object = {}) {
   const book = await done('POST /api/books', { ...given, tags: [{ id: tag.id }], ...more });
   return { path: `/api/books/${book.id}`, id: book.id, author, publisher, tag, code };
 }
+
+/** Other programs have to ask for them in SQLite. */
+const FOREIGN_KEYS = databaseKind === 'sqlite' ? ['pragma foreign_keys = on'] : [];
 
 const wordsOf = ({ body }: Answer): unknown => (body as { readonly type: string }).type.replace('urn:problem:', '');
 
@@ -213,13 +217,86 @@ describe('brings back', () => {
   test('what SQL deleted, with its cascade', async () => {
     const { path, id, author } = await newBook();
     const before = await read(path);
-    const foreignKeys = databaseKind === 'sqlite' ? ['pragma foreign_keys = on'] : [];
-    await runSql(project.database, ...foreignKeys, `delete from books where id = ${id}`);
+    await runSql(project.database, ...FOREIGN_KEYS, `delete from books where id = ${id}`);
     await done(`POST ${path}/$restore`);
     expect(await read(path)).toEqual(before);
-    await runSql(project.database, ...foreignKeys, `delete from authors where id = ${author.id}`);
+    await runSql(project.database, ...FOREIGN_KEYS, `delete from authors where id = ${author.id}`);
     await done(`POST /api/authors/${author.id}/$restore`);
     expect((await done(`GET ${path}`))['author']).toMatchObject({ id: author.id });
+  });
+});
+
+test('what SQL deleted is brought back where records link others that it took', async () => {
+  const { database, serving } = await newProject({
+    'book.yaml': `type: Book
+history: true
+relations:
+  cover: { kind: belongsTo, type: Page, onDelete: cascade }
+  pages: { kind: hasMany, type: Page, owned: true, inverse: book }
+  entries: { kind: hasMany, type: Entry, owned: true, inverse: book }
+`,
+    'page.yaml': `type: Page
+relations:
+  book: { kind: belongsTo, type: Book, inverse: pages }
+  next: { kind: belongsTo, type: Page, onDelete: cascade }
+  lines: { kind: hasMany, type: Line, owned: true }
+`,
+    'entry.yaml':
+      'type: Entry\nrelations: { book: { kind: belongsTo, type: Book, inverse: entries }, page: { kind: belongsTo, type: Page, required: true } }\n',
+    'line.yaml': 'type: Line\nrelations: { entry: { kind: belongsTo, type: Entry, onDelete: cascade } }\n',
+  });
+  await serving(async (url) => {
+    await runSql(
+      database,
+      ...FOREIGN_KEYS,
+      'insert into books (id) values (1)',
+      'insert into pages (id, book_id) values (1, 1), (2, 1), (3, 1)',
+      'insert into entries (id, book_id, page_id) values (1, 1, 2), (2, 1, 3), (3, 1, 1)',
+      'insert into lines (id, page_lines_id, entry_id) values (1, 1, 3), (2, 1, 2), (3, 2, 1)',
+      'update pages set next_id = 1 + id % 3',
+      'update books set cover_id = 2',
+    );
+    const all = 'include=cover,pages.next,pages.lines.entry,entries.page';
+    const { body } = await ask(url, `GET /api/books/1?${all}`);
+    await runSql(database, ...FOREIGN_KEYS, 'delete from books where id = 1');
+    const dry = await ask(url, `POST /api/books/1/$restore?dryRun=true&${all}`);
+    expect(dry.body).toMatchObject({ answer: { status: 200, body } });
+    expect(await ask(url, `POST /api/books/1/$restore?${all}`)).toMatchObject({ status: 200, body });
+    expect(await ask(url, `GET /api/books/1?${all}`)).toMatchObject({ body });
+  });
+});
+
+test('a part that would be below itself by way of another one is refused', async () => {
+  const { serving } = await newProject({
+    'shelf.yaml':
+      'type: Shelf\nhistory: true\nrelations: { folders: { kind: hasMany, type: Folder, inverse: shelf, owned: true } }\n',
+    'folder.yaml': `type: Folder
+relations:
+  shelf: { kind: belongsTo, type: Shelf, inverse: folders }
+  parent: { kind: belongsTo, type: Folder, acyclic: true, onDelete: setNull }
+`,
+  });
+  await serving(async (url) => {
+    await ask(url, 'POST /api/shelves', [{}, {}]);
+    const folders = [1, 1, 2, 2].map((shelf, at) => ({ id: at + 1, shelf: { id: shelf } }));
+    await ask(url, 'POST /api/folders', folders);
+    const move = (id: number, parent: number) => ask(url, `PATCH /api/folders/${id}`, { parent: { id: parent } });
+    for (const [id, parent] of [
+      [1, 2],
+      [2, 4],
+      [3, 1],
+    ] as const)
+      expect((await move(id, parent)).status).toBe(200);
+    await ask(url, 'DELETE /api/shelves/1');
+    expect((await move(4, 3)).status).toBe(200);
+    const { status, body } = await ask(url, 'POST /api/shelves/1/$restore');
+    expect([status, body]).toMatchObject([
+      422,
+      { detail: expect.stringContaining('would be below itself') as unknown },
+    ]);
+    expect((await move(4, 4)).status).toBe(422);
+    await ask(url, 'PATCH /api/folders/4', { parent: null });
+    expect((await ask(url, 'POST /api/shelves/1/$restore')).status).toBe(200);
   });
 });
 
@@ -487,8 +564,6 @@ test('a part is brought back by who may update its owner', async () => {
   }
 });
 
-const newProject = useProjects();
-
 onSqlite('links that were cut are found among the entries of the deletion, however many others there are', async () => {
   const { database, serving } = await newProject({
     'author.yaml': 'type: Author\nhistory: true\nfields: { name: { type: string } }\n',
@@ -526,7 +601,7 @@ test.each([
   const [lost, given] = deleted === 'books' ? [id, [id]] : [author.id, [publisher.id, author.id]];
   await runSql(
     project.database,
-    ...(databaseKind === 'sqlite' ? ['pragma foreign_keys = on'] : []),
+    ...FOREIGN_KEYS,
     `insert into ${columns} ${counted} select ${given.join(', ')} from n`,
     `delete from ${deleted} where id = ${lost}`,
   );

@@ -5,7 +5,7 @@
 import type { SqlValue } from '../../field-types/field-type.ts';
 import { escapeStep, parsedJson } from '../../json/json.ts';
 import { membersOf } from '../../json/raw.ts';
-import type { RawMembers } from '../../json/tokenizer.ts';
+import type { RawMember } from '../../json/tokenizer.ts';
 import { memoized } from '../../memo.ts';
 import { type Identifier, linkedIn } from '../../model/identifier.ts';
 import { OPEN_COLUMN, type RecordType, type Reference } from '../../model/model.ts';
@@ -74,14 +74,12 @@ interface Restoring {
   readonly position: number;
   /** By table and identifier, the last deleted first. */
   readonly restored: Map<string, Restored>;
-  /** Links between restored records that the write cut: each gets a statement, as they may lead round in circles. */
-  readonly circular: RowChange[];
 }
 
 interface Restored {
   readonly node: Node;
   readonly identifier: Identifier;
-  readonly old: RawMembers;
+  readonly old: Map<string, RawMember>;
 }
 
 const placeOf = ({ table }: RecordType, identifier: Identifier): string => `${table}/${identifier}`;
@@ -105,22 +103,38 @@ export async function planRestore(
   const [, old = null, , , , tx = 0, position = 0] = deletion;
   if (old === null) throw noDeletion({ type, identifier });
   const node = make(session, type, identifier, '');
-  const restored = new Map([[placeOf(type, identifier), { node, identifier, old: membersOf(String(old)) }]]);
+  const restored = new Map([[placeOf(type, identifier), { node, identifier, old: new Map(membersOf(String(old))) }]]);
   // On SQLite, no other write comes in between.
   const next = dialect.locks ? undefined : await session.writer.value(statements.next, [tx, position]);
   const write = [Math.abs(Number(tx)), Number(next ?? Number.MAX_SAFE_INTEGER), Number(tx)] as const;
-  const restoring = { session, statements, write, position: Number(position), restored, circular: [] };
+  const restoring = { session, statements, write, position: Number(position), restored };
   for (let places = [...restored.keys()]; places.length > 0;) places = await restoreParts(restoring, places);
-  for (const one of restored.values()) await fill(restoring, one);
   for (const [target, some] of Map.groupBy(restored.values(), (one) => one.node.type)) {
     await relinkPairs(restoring, target, some);
     await relinkCut(restoring, target);
   }
+  for (const one of restored.values()) await fill(restoring, one);
   holdToChecks(session);
   throwRefused(session, 'invalid-reference');
   throwRefused(session, 'invalid-body');
   const plan = await planWrite(session, ALL_ALLOWED, [node]);
-  return frozen({ ...plan, rows: [...plan.rows, ...restoring.circular] });
+  return session.isDry && !session.rights.checked ? plan : frozen({ ...plan, rows: linkedLater(plan.rows, restoring) });
+}
+
+/** Links to records that are made later are set at the end, one by one, as they may lead round in circles. */
+function linkedLater(rows: readonly RowChange[], { restored }: Restoring): readonly RowChange[] {
+  const missing = new Set(restored.keys());
+  const later: RowChange[] = [];
+  const made = rows.map((row) => {
+    missing.delete(placeOf(row.type, row.identifier ?? 0));
+    const links = [...row.set].filter(([column, to]) => {
+      const { target } = row.type.references.find((one) => one.column === column) ?? {};
+      return target && missing.has(`${target.table}/${String(to)}`);
+    });
+    for (const link of links) later.push({ ...row, kind: 'update', before: [], set: new Map([link]), isHidden: true });
+    return { ...row, set: new Map([...row.set, ...links.map(([column]) => [column, null] as const)]) };
+  });
+  return [...made, ...later];
 }
 
 /** Records that the same write deleted with their owners. Returns their places. */
@@ -142,7 +156,7 @@ async function restoreParts({ session, statements, write, restored }: Restoring,
     const isSeen = partsFor(rights, relation.source).includes(relation);
     const at = isSeen ? `${pointer}/${relation.name}/${escapeStep(String(identifier))}` : UNSEEN;
     const node = make(session, relation.target, identifier, at);
-    restored.set(place, { node, identifier, old: membersOf(String(old)) });
+    restored.set(place, { node, identifier, old: new Map(membersOf(String(old))) });
     found.push(place);
   }
   return found;
@@ -171,20 +185,21 @@ function valueIn(session: WriteSession, { field, nullable, name }: Column, json:
   return !nullable && (field.generated ?? field.isNowByDefault) ? stampFor(session, field) : null;
 }
 
-/** Gives the record its values, and its links to records that are there. */
+/** Gives the record its values, and its links to records that are there. It comes after the restored ones that it must link. */
 async function fill(restoring: Restoring, { node, old }: Restored): Promise<void> {
-  const { session } = restoring;
+  const { session, restored } = restoring;
   node.isWritten = true;
   for (const column of node.table.columns) {
     const { name, field, reference, folds, nullable } = column;
     if (folds) continue;
     const json = old.get(name)?.text ?? 'null';
     const value = reference ? await linkIn(restoring, reference.target, json) : valueIn(session, column, json);
+    const to = reference && !nullable ? restored.get(`${reference.target.table}/${value}`)?.node : undefined;
     const member = field ?? reference?.relation;
     const isNamed = !reference || namesRecords(session.rights, reference.target);
     const isSeen = member && isNamed && seesMember(session.rights, node.type, member);
     const pointer = isSeen ? `${node.pointer}/${escapeStep(member.name)}` : UNSEEN;
-    if (value !== null || nullable) node.assigned.set(name, { value, pointer, byOmission: false });
+    if (value !== null || nullable) node.assigned.set(name, { value: to ?? value, pointer, byOmission: false });
     else if (!hasDefault(column) && name !== OPEN_COLUMN) {
       const isGone = reference && json !== 'null';
       const why = isGone
@@ -230,31 +245,14 @@ async function relinkCut(restoring: Restoring, target: RecordType): Promise<void
       const to = linked === null ? undefined : restored.get(placeOf(target, linked));
       if (!to) continue;
       const child = identifierIn(type, String(record));
-      const back = restored.get(placeOf(type, child));
-      if (back) linkBack(restoring, back, before, [reference.column, to.identifier]);
-      else if (after?.get(reference.column)?.text === 'null') unlinked.set(child, to.node);
+      const { node, old } = restored.get(placeOf(type, child)) ?? {};
+      for (const [name, member] of before)
+        if (name === reference.column || node?.table.columnOf.get(name)?.field?.generated) old?.set(name, member);
+      if (!node && after?.get(reference.column)?.text === 'null') unlinked.set(child, to.node);
     }
     if (unlinked.size > writeRows) throw tooManyRestored(writeRows);
     await linkAgain(restoring, type, reference, unlinked);
   }
-}
-
-/** A link between restored records. It gets a statement of its own, since such links may lead round in circles. */
-function linkBack(
-  { session, circular }: Restoring,
-  { node, identifier }: Restored,
-  before: RawMembers,
-  [name, to]: readonly [column: string, to: Identifier],
-): void {
-  const { type, pointer, table, assigned } = node;
-  for (const column of table.columns.filter(({ field }) => field?.generated)) {
-    const text = before.get(column.name)?.text;
-    if (text) assigned.set(column.name, { value: valueIn(session, column, text), pointer, byOmission: false });
-  }
-  const change = { kind: 'update', type, rows: [identifier], identifier, before: [], at: pointer } as const;
-  const set = new Map([[name, to]]);
-  if (!session.isDry || session.rights.checked) circular.push({ ...change, set, isHidden: true });
-  else assigned.set(name, { value: to, pointer, byOmission: false });
 }
 
 /** Links the records again, by identifier, unless somebody has set their links since. */

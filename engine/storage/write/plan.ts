@@ -27,7 +27,6 @@ import { type Allowed, confirmValues, type Expected, forbiddenFirst } from './al
 import { checkLinks, stampChanged } from './resolve.ts';
 import {
   finalValue,
-  idOf,
   isIn,
   isNode,
   isReplaced,
@@ -304,6 +303,9 @@ async function walkDeletions(
 
 const MAX_ABOVE = 10_000;
 
+/** New records with identifiers are linked by these where they are brought back. */
+const linkKey = (node: Node): Identifier | Node => node.identifier ?? node;
+
 /** Refuses cycles of acyclic links. No record is below a new record without an identifier. */
 async function refuseCircles(session: WriteSession, released: readonly Released[]): Promise<void> {
   const { existing, createdById, created, deleted } = session;
@@ -327,12 +329,12 @@ async function refuseCircles(session: WriteSession, released: readonly Released[
         refuse(session, 'invalid-reference', pointerOf(first), 'too-deep', message);
       }
       for (const node of parents ? moved : []) {
-        const seen = new Set([idOf(node)]);
-        let record = parents?.get(idOf(node)) ?? null;
+        const seen = new Set([linkKey(node)]);
+        let record = parents?.get(linkKey(node)) ?? null;
         for (; record !== null && !seen.has(record); record = parents?.get(record) ?? null) seen.add(record);
         const cure = session.restores ? 'move a record that is above it first' : 'link a record that is not below it';
         const message = `${nameOf(node)} would be below itself; ${cure}`;
-        if (record === idOf(node)) refuse(session, 'invalid-reference', pointerOf(node), 'cycle', message);
+        if (record === linkKey(node)) refuse(session, 'invalid-reference', pointerOf(node), 'cycle', message);
       }
     }
 }
@@ -347,7 +349,7 @@ async function parentsIn(
   const links = new Map<Identifier | Node, Identifier | Node | null>();
   for (const node of nodes) {
     const value = deleted.has(node) ? null : node.assigned.get(reference.column)?.value;
-    if (value !== undefined) links.set(idOf(node), value);
+    if (value !== undefined) links.set(linkKey(node), isNode(value) ? linkKey(value) : value);
   }
   for (const one of released)
     if (one.relation.target === type && (one.relation.owned || one.reference === reference))
