@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -10,6 +11,7 @@ import { createProject, type Project } from '../support/project.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { type Assembly, WriteLoad } from '../support/write-load.ts';
 import { until } from '../support/leaving.ts';
+import { mountSmall, type SmallDisk } from '../support/small-disk.ts';
 
 const SCHEMA = 'tests/fixtures/durability';
 
@@ -49,6 +51,30 @@ test('a backup under load is consistent: restored, it has no half-written record
   expect(stillThere.filter((id) => !there.has(id))).toEqual([]);
   await again.close();
 });
+
+const readOnly = mountSmall(4);
+afterAll(() => readOnly?.remove());
+(readOnly ? test : test.skip)(
+  'a file on a disk that is read-only is copied, unless a process has left a part beside it',
+  async () => {
+    const { directory: disk } = readOnly as SmallDisk;
+    const file = join(disk, 'records.db');
+    const server = await startTestServer({ schemaDirectory: SCHEMA, settings: { databaseUrl: `sqlite:${file}` } });
+    const headers = { 'content-type': 'application/json' };
+    expect((await exchange(server.url, 'POST /api/boxes', { headers, body: '{"stamp":7}' })).status).toBe(201);
+    copyFileSync(`${file}-wal`, at('left-wal'));
+    await server.close();
+    const remount = (how: string): unknown => execFileSync('mount', ['-o', `remount,${how}`, disk]);
+    remount('ro');
+    const { rows } = await backUp(file, at('from-read-only.db'));
+    expect(rows).toBeGreaterThan(0);
+    remount('rw');
+    copyFileSync(at('left-wal'), `${file}-wal`);
+    remount('ro');
+    await expect(backUp(file, at('without-wal.db'))).rejects.toThrow(/records.db cannot be copied to .*without-wal.db/);
+    expect(existsSync(at('without-wal.db'))).toBe(false);
+  },
+);
 
 describe('nothing is replaced', () => {
   let contents: Buffer;

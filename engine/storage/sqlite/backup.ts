@@ -1,5 +1,5 @@
 /** Copies an SQLite file while others write, verifies and restores copies. */
-import { chmodSync, existsSync, linkSync, realpathSync, renameSync, statSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, linkSync, realpathSync, renameSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { codeOf, COMPANIONS, newFile } from '../../files.ts';
 import { reasonOf, StartError } from '../../problem.ts';
@@ -35,6 +35,10 @@ async function copy(file: string, partial: string, to: string): Promise<void> {
       // An open snapshot stays the same: otherwise each commit of another connection would restart the copy.
       source.exec('begin; select 1 from sqlite_schema');
       await source.backup(partial);
+    } catch (error) {
+      // To read a file in WAL mode, SQLite makes others beside it. Without them, nobody has it open, and nothing is missing.
+      if (codeOf(error) !== 'SQLITE_CANTOPEN' || COMPANIONS.some((suffix) => existsSync(file + suffix))) throw error;
+      copyFileSync(file, partial);
     } finally {
       source.close();
     }
