@@ -61,7 +61,8 @@ export function runProcess(run: () => Promise<number>, isService: boolean): void
   // Workers do not repeat the warnings.
   if (workerNumber === undefined) for (const warning of warningsAbout(process.env)) warn(warning);
   const fail = (error: unknown): number => {
-    printError(messageOf(error));
+    // Standard output has failed, and is not to be named twice.
+    if (process.exitCode === undefined) printError(messageOf(error));
     return 1;
   };
   process.stdout.on('error', (error) => {

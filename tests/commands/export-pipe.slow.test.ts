@@ -62,12 +62,15 @@ describe('standard output that cannot be written ends commands with 1', () => {
     return [status, stderr];
   };
 
-  test.each(['--help', 'check', 'describe --json', 'plan', 'token someone'])('records %s >/dev/full', (line) => {
-    const fault = 'Standard output cannot be written: ENOSPC: no space left on device, write\n';
-    expect(shell(`records ${line} >/dev/full`)).toEqual([1, fault]);
-  });
+  test.each(['--help', 'check', 'describe --json', 'plan', 'token someone', 'export -'])(
+    'records %s >/dev/full',
+    (line) => {
+      const fault = 'Standard output cannot be written: ENOSPC: no space left on device, write\n';
+      expect(shell(`records ${line} >/dev/full`)).toEqual([1, fault]);
+    },
+  );
 
-  test.each(['--help', 'describe --json'])('records %s, whose reader has gone, says nothing', (line) => {
+  test.each(['--help', 'describe --json', 'export -'])('records %s, whose reader has gone, says nothing', (line) => {
     expect(shell(`(sleep 1; records ${line}; echo $? >&2) | true`)).toEqual([0, '1\n']);
   });
 });
