@@ -55,7 +55,8 @@ async function look(model: Model, database: Location, allowed: ReadonlySet<strin
   try {
     const found = await planFor(model, driver, allowed);
     const { history, applied, catalogue, unused } = found;
-    const looked = { drift: driftOf(applied, catalogue), others: othersIn(applied, catalogue), unused, isThere: true };
+    const drift = driftOf(applied, catalogue, driver.dialect);
+    const looked = { drift, others: othersIn(applied, catalogue), unused, isThere: true };
     if (history.state !== 'behind' || back) {
       const steps = await assessIn(found, driver, allowed);
       const taken = new Set(steps.flatMap(({ takes = [] }) => takes));

@@ -7,9 +7,10 @@ import { CallerGone } from '../edge/caller.ts';
 import type { SqlValue } from '../field-types/field-type.ts';
 import type { Model } from '../model/model.ts';
 import { Problem, StartError } from '../problem.ts';
-import { columnsOf } from './columns.ts';
 import { type Awaitable, ConstraintError, type Driver, Overtaken, type Reader, type Statement } from './driver.ts';
 import { type AppliedModel, NO_MODEL, readAppliedModel } from './migrate/applied.ts';
+import { formatDrift } from './migrate/assess.ts';
+import { driftOf, ownTables, readCatalogue } from './migrate/catalogue.ts';
 import { servedModel } from './migrate/served.ts';
 import { MissingObject, unavailable } from './unavailable.ts';
 
@@ -33,13 +34,13 @@ export function createSchemaGuard(
   let mapped: Model | undefined;
   let served: Model | undefined;
   let atStart: AppliedModel | undefined;
+  let applied = NO_MODEL;
   let known: SqlValue | undefined;
   let [unusable, readOnly] = [NONE, NONE];
   let isSame = true;
   let isSure = false;
   let checking: Promise<void> | undefined;
-  /** Whether a request lacked a table, column or privilege. */
-  let isMissing = false;
+  let hasFailed = false;
 
   function check(reader: Reader): Awaitable<void> {
     if (mapped === undefined) return;
@@ -59,7 +60,7 @@ export function createSchemaGuard(
     const { model, incompatible } = servedModel(mapped, tables);
     const tablesThat = (isReadable: boolean): ReadonlySet<string> =>
       new Set(incompatible.flatMap((one) => (one.isReadable === isReadable ? one.table : [])));
-    [known, served, unusable, readOnly] = [now, model, tablesThat(false), tablesThat(true)];
+    [known, applied, served, unusable, readOnly] = [now, tables, model, tablesThat(false), tablesThat(true)];
     atStart ??= tables;
     isSame = isDeepStrictEqual(atStart, tables);
     if (!isDeepStrictEqual(before, [unusable, readOnly])) onUnusable?.([...unusable], [...readOnly]);
@@ -88,12 +89,14 @@ export function createSchemaGuard(
     /** Throws a Problem if changed tables may be the cause, else the error. */
     explain: async (error: unknown): Promise<never> => {
       const lacks = error instanceof MissingObject;
-      if (error instanceof Problem && error.code === 'missing-privilege') isMissing = true;
+      if (error instanceof Problem && error.code === 'missing-privilege') hasFailed = true;
       // A newer version may have narrowed a column while the statement waited for its table.
       const isRefused = error instanceof Problem && error.code === 'refused-by-database';
       if (mapped === undefined || (!lacks && !isRefused && EXPECTED.some((kind) => error instanceof kind))) throw error;
       await recheck();
-      isMissing ||= lacks && isSame;
+      const isOfOthers = isSame && !isRefused;
+      hasFailed ||= isOfOthers;
+      if (isOfOthers && !lacks) await requireTables(driver, applied);
       const isChanged = unusable.size + readOnly.size > 0;
       if (isSame || (isRefused && !isChanged)) throw error;
       throw unavailable(isChanged ? 'changed' : 'outdated', error);
@@ -106,23 +109,20 @@ export function createSchemaGuard(
     },
     requireAll: async (): Promise<void> => {
       if (unusable.size > 0) throw unavailable('changed');
-      if (isMissing && served) await requireObjects(driver, served);
-      isMissing = false;
+      if (hasFailed) await requireTables(driver, applied);
+      hasFailed = false;
     },
   };
 }
 
-/** Throws if a table or column is missing. Called only after a request lacked one: migration locks block it. */
-async function requireObjects({ all, dialect }: Driver, { types, joinTables }: Model): Promise<void> {
-  const { quote, name: kind } = dialect;
-  const tables = [
-    ...[...types.values()].map((type) => [
-      type.table,
-      type.identifier.column,
-      ...columnsOf(type, kind).map(({ name }) => name),
-    ]),
-    ...joinTables.map(({ name, left, right }) => [name, left.column, right.column]),
-  ];
-  for (const [table = '', ...columns] of tables)
-    await all({ sql: `select ${columns.map(quote).join()} from ${quote(table)} limit 0` }, []);
+/**
+ * Throws if a table, a column or an index is not as the engine left it, or may not be read. Called only after a request
+ * failed: migration locks block it.
+ */
+async function requireTables(driver: Driver, applied: AppliedModel): Promise<void> {
+  const { quote } = driver.dialect;
+  for (const { table, columns } of ownTables(applied))
+    await driver.all({ sql: `select ${columns.map(quote).join()} from ${quote(table)} limit 0` }, []);
+  const drift = driftOf(applied, await readCatalogue(driver), driver.dialect);
+  if (drift.length > 0) throw new MissingObject(new Error(formatDrift(drift)));
 }

@@ -60,14 +60,10 @@ export class RefusedByOthers extends Problem {
   }
 }
 
-/** A table, column or schema that the service needs was removed or hidden by another user of the database. */
+/** Another user of the database removed, hid or changed a table, column or schema that the service needs. */
 export class MissingObject extends Problem {
   constructor(cause: Error) {
-    super(
-      'storage-busy',
-      'The database lacks a table or a column that the service needs; the log of the service says which one',
-      { cause },
-    );
+    super('storage-busy', 'A table is not as the service left it; the log of the service says how', { cause });
   }
 }
 

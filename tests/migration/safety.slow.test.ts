@@ -389,6 +389,9 @@ describe('what somebody else did to the tables', () => {
     }
   });
 
+  const remade = (type: string): string =>
+    `create table x (id integer primary key autoincrement, title text, pages ${type}) strict;
+      drop table books; alter table x rename to books; create index books_title_index on books (title, id)`;
   const missing: readonly (readonly [sql: string, says: string])[] = [
     ['drop index books_title_index', 'index books_title_index is missing'],
     [
@@ -402,6 +405,23 @@ describe('what somebody else did to the tables', () => {
       'alter table books add column shelf text not null default 1; alter table books alter column shelf drop default',
       'column shelf is there besides',
     ],
+    ...(onEach === 0
+      ? [
+          [remade('text'), 'column pages is text, not integer'],
+          [remade('real'), 'column pages is real, not integer'],
+          [remade('integer as (7)'), 'column pages is generated, not integer'],
+        ]
+      : [
+          ['alter table books alter column pages type numeric', 'column pages is numeric, not bigint'],
+          ['alter table books alter column title type bytea using null', 'column title is bytea, not text'],
+          [
+            'alter table books drop column pages, add column pages bigint generated always as identity',
+            'column pages is generated',
+          ],
+          ['alter table books alter column id set generated always', 'column id is generated'],
+          ['alter table books alter column id drop identity', 'column id is bigint without identity'],
+        ]
+    ).map(([sql = '', says = '']) => [sql, says] as const),
   ];
 
   test.each(missing.filter(([sql]) => onEach === 1 || !sql.includes('alter column')))(

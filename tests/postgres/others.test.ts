@@ -182,4 +182,22 @@ onServer('objects of others', () => {
     expect((await send('GET /api/things')).body).toMatchObject([{ id: 1, name: 'first' }]);
     expect((await fetch(`${instance.url}/health/ready`)).status).toBe(200);
   });
+
+  test.each([
+    ['type bigint using 1', 'column name is bigint, not text'],
+    ['type jsonb using to_jsonb(name)', 'column name is jsonb, not text'],
+    ['type text[] using array[name]', 'column name is text[], not text'],
+  ])('alter column name %s: a write is 503, and /health/ready says why until it is undone', async (change, says) => {
+    await owner.query(`alter table things alter column name ${change}`);
+    try {
+      for (const [title, body] of [CREATE, NESTED, REQUESTS.MANY, UPDATE])
+        expect([title, told(await send(title, body)).slice(0, 2)]).toEqual([title, [503, 'storage-busy']]);
+      const ready = await fetch(`${instance.url}/health/ready`);
+      expect([ready.status, await ready.text()]).toEqual([503, expect.stringContaining(says)]);
+    } finally {
+      await owner.query(`alter table things alter column name type text using 'first'`);
+    }
+    expect((await send('GET /api/things')).body).toMatchObject([{ id: 1, name: 'first' }]);
+    expect((await fetch(`${instance.url}/health/ready`)).status).toBe(200);
+  });
 });

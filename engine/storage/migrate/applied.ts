@@ -20,7 +20,7 @@ import {
 import { recordingDigest, recordingOf } from '../log/recording.ts';
 import { StartError } from '../../problem.ts';
 import { createIndex, HISTORY_TABLE, indexesOf, joinIndex, MODEL_TABLE, METADATA, sidesOf } from '../tables.ts';
-import type { Dialect } from '../dialect.ts';
+import type { Dialect, TypedColumn } from '../dialect.ts';
 import type { Driver, Reader, Writer } from '../driver.ts';
 
 /** Increment it when the columns of a field type change. */
@@ -106,11 +106,13 @@ export interface AppliedModel {
 
 export const identifierNameOf = ({ identifier, identifierName }: AppliedType): string => identifierName ?? identifier;
 
-export const columnsIn = ({ identifier, fields, references }: AppliedType): readonly string[] => [
-  identifier,
-  OPEN_COLUMN,
-  ...[...Object.values(fields), ...references].map(({ column }) => column),
-  ...Object.values(fields).flatMap(({ folded }) => folded ?? []),
+/** With the names of their field types. */
+export const columnsIn = ({ identifier, key, open, fields, references }: AppliedType): readonly TypedColumn[] => [
+  [identifier, key?.type ?? 'integer'],
+  ...(open ? [[OPEN_COLUMN, 'any'] as const] : []),
+  ...Object.values(fields).map(({ column, type }) => [column, type] as const),
+  ...references.map(({ column, keyType = 'integer' }) => [column, keyType] as const),
+  ...Object.values(fields).flatMap(({ folded }) => (folded === undefined ? [] : [[folded, 'string'] as const])),
 ];
 
 /** Equal for names that a database considers equal. */

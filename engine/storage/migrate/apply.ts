@@ -48,7 +48,7 @@ async function prepareOnce(model: Model, driver: Driver, { migrate = true, seeds
     const names = { made: steps.map(stepId), kept: plan.kept.map(stepId), others, unused };
     return { ...ownView(mapped, history), history, ...names };
   }
-  const drift = driftOf(applied, catalogue);
+  const drift = driftOf(applied, catalogue, driver.dialect);
   if (drift.length > 0) {
     await refuseStale(found, driver);
     throw new StartError(formatRefusal([], drift));
@@ -120,7 +120,7 @@ export async function applyPlan(
   const { dialect } = driver;
   await driver.finishMigration(watch);
   const asFound = await assessIn(plan, driver, allowed);
-  const drift = driftOf(applied, catalogue);
+  const drift = driftOf(applied, catalogue, dialect);
   if (blockers(asFound).length + drift.length > 0) {
     // Tables just changed by another instance look as if they had drifted.
     await refuseStale(history, driver);

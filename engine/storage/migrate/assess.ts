@@ -234,7 +234,7 @@ export function formatRefusal(steps: readonly Assessed[], drift: readonly Drift[
   const differ = 'The descriptors differ from the tables of the database:';
   return [
     ...(shown.length > 0 ? [differ, '', formatSteps(shown), ...legendOf(shown)] : []),
-    ...(drift.length > 0 ? [formatDrift(drift), 'Put back what is missing: requests and other steps need it.'] : []),
+    ...(drift.length > 0 ? [formatDrift(drift), 'Put it back: requests and other steps need it.'] : []),
     ...(isOpen || allowed.length === 0 ? [] : ['', `  npm run apply -- ${allowed.join(' ')}`, '']),
     'Nothing was changed.',
   ].join('\n');

@@ -1,4 +1,5 @@
 /** Compares the database's objects, read by one query, with the objects that the engine or a plan makes. */
+import { fieldTypes } from '../../field-types/registry.ts';
 import { ENGINE_PREFIX, OPEN_COLUMN } from '../../model/model.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Driver } from '../driver.ts';
@@ -7,8 +8,9 @@ import { type AppliedModel, type AppliedType, columnsIn, nameKey } from './appli
 import { kindOf, type MigrationStep, type Plan } from './steps.ts';
 
 /**
- * Kinds: relation (`detail`: table or view), column (`detail`: type, default), needed (column without default), index,
- * notNull, trigger (`detail`: its events), reader (of column or index `detail`: a view, an index, a constraint, a foreign key of another table),
+ * Kinds: relation (`detail`: table or view), column (`detail`: type, default), typed (column; `detail`: what its type counts
+ * as, nothing if it takes all values), needed (column without default), index, notNull, trigger (`detail`: its events),
+ * reader (of column or index `detail`: a view, an index, a constraint, a foreign key of another table),
  * property (of column `detail`, or of the table: a comment, a grant), constant (a default of column `detail`),
  * denied (table or schema `name` has another owner), unlinkable (no foreign key may refer to the table).
  */
@@ -38,12 +40,13 @@ export async function readCatalogue(driver: Driver): Promise<Catalogue> {
 export const found = (catalogue: Catalogue, table: string, kind: string): readonly Found[] =>
   catalogue.get(`${kind} ${table}`) ?? [];
 
-const ownTables = ({ types, joins }: AppliedModel) => [
+export const ownTables = ({ types, joins }: AppliedModel) => [
   ...Object.values(types).map((type) => ({
     table: type.table,
     made: type.made,
     sequence: (type.key?.type ?? 'integer') === 'integer' ? `${type.table}_${type.identifier}_seq` : [],
-    columns: columnsIn(type).filter((column) => column !== OPEN_COLUMN || type.open),
+    columns: columnsIn(type).map(([column]) => column),
+    types: columnsIn(type),
     links: type.references.map(({ column }) => column),
     nullable: [
       ...Object.values(type.fields).flatMap(({ column, nullable }) => (nullable ? column : [])),
@@ -55,7 +58,8 @@ const ownTables = ({ types, joins }: AppliedModel) => [
   })),
   ...joins.map(({ table, made, left, right }) => {
     const columns = [left.column, right.column];
-    return { table, made, sequence: [], columns, links: columns, nullable: [], defaults: [] };
+    const typed = [left, right].map(({ column, keyType = 'integer' }) => [column, keyType] as const);
+    return { table, made, sequence: [], columns, types: typed, links: columns, nullable: [], defaults: [] };
   }),
 ];
 
@@ -74,28 +78,30 @@ const ownLinks = (applied: AppliedModel): readonly string[] =>
 export type Drift = ReturnType<typeof driftOf>[number];
 
 /**
- * Finds missing tables, columns and indexes, and third-party columns that new records must fill. `cures`: SQL that
- * recreates missing indexes.
+ * Finds missing tables, columns and indexes, columns of another type, and third-party columns that new records must fill.
+ * `cures`: SQL that recreates missing indexes.
  */
-export function driftOf(applied: AppliedModel, catalogue: Catalogue) {
-  const tables = new Set(
-    found(catalogue, '', 'relation').flatMap(({ name, detail }) => (detail === 'table' ? name : [])),
-  );
+export function driftOf(applied: AppliedModel, catalogue: Catalogue, { name: kind }: Pick<Dialect, 'name'>) {
   return ownTables(applied).flatMap((own) => {
-    const { table, columns, made } = own;
-    if (!tables.has(table)) return [{ table, differences: ['it is missing'], cures: [] }];
-    const there = new Set(found(catalogue, table, 'column').map(({ name }) => name));
+    const { table, types, made } = own;
+    const isThere = found(catalogue, '', 'relation').some(({ name, detail }) => detail === 'table' && name === table);
+    if (!isThere) return { table, differences: ['it is missing'], cures: [] };
     const indexes = new Set(found(catalogue, table, 'index').map(({ name }) => name));
     const missing = Object.keys(made).filter((name) => !indexes.has(name));
     const differences = [
-      ...columns.flatMap((column) => (there.has(column) ? [] : `column ${column} is missing`)),
+      ...types.flatMap(([column, type]) => {
+        const actual = found(catalogue, table, 'typed').find(({ name }) => name === column)?.detail;
+        const [wanted] = fieldTypes.get(type)?.columns[kind].sqlType.split(' collate') ?? [];
+        if (actual === undefined) return `column ${column} is missing`;
+        return actual === '' || actual === wanted ? [] : `column ${column} is ${actual}, not ${wanted}`;
+      }),
       ...missing.map((name) => `index ${name} is missing`),
       ...othersAmong(own, found(catalogue, table, 'needed')).map(
         ({ name }) => `column ${name} is there besides, and no new record has a value for it`,
       ),
     ];
     const cures = missing.flatMap((name) => made[name]?.sql ?? []);
-    return differences.length === 0 ? [] : [{ table, differences, cures }];
+    return differences.length === 0 ? [] : { table, differences, cures };
   });
 }
 
@@ -105,7 +111,7 @@ function othersAmong({ columns }: { readonly columns: readonly string[] }, all: 
 }
 
 export const otherColumns = (catalogue: Catalogue, type: AppliedType): readonly Found[] =>
-  othersAmong({ columns: columnsIn(type) }, found(catalogue, type.table, 'column'));
+  othersAmong({ columns: columnsIn(type).map(([column]) => column) }, found(catalogue, type.table, 'column'));
 
 const KINDS = ['column', 'index', 'trigger', 'notNull', 'reader', 'property', 'constant'];
 

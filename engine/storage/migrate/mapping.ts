@@ -77,7 +77,7 @@ export function mappedModel(
     const were = new Map(matchRenamed(type.fields.values(), names).kept.map((one) => [one.after, one.before.name]));
     const references = matchReferences(type, before, now);
     const wanted = [...type.fields.values(), ...type.references].map(({ column }) => column);
-    const free = freeNames(columnsIn(now), wanted);
+    const free = freeNames(new Map(columnsIn(now)).keys(), wanted);
     for (const field of type.fields.values()) {
       const was = held.get(before.fields[were.get(field) ?? '']?.column ?? '');
       // Other instances may still ignore case: keep the folded column until its drop is allowed, unless it is a rule.

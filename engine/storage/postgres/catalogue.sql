@@ -36,8 +36,14 @@ with own as (
     from pg_class where relnamespace = quote_ident(current_schema())::regnamespace
   union all select 'relation', '', typname::text, 'type' from pg_type
     where typnamespace = quote_ident(current_schema())::regnamespace and typrelid = 0 and typcategory <> 'A'
-  union all select kind, own.name, attname::text, '' from own join pg_attribute on attrelid = own.oid and attnum > 0 and not attisdropped
-    cross join lateral (values ('column', true), ('needed', attnotnull and not atthasdef and attidentity = '')) as one(kind, is_one) where is_one
+  union all select kind, own.name, attname::text, type from own join pg_attribute on attrelid = own.oid and attnum > 0 and not attisdropped
+    join pg_type t on t.oid = atttypid join pg_type b on b.oid = coalesce(nullif(t.typbasetype, 0), t.oid)
+    left join pg_index on indrelid = own.oid and indisprimary and indkey::text = attnum::text
+    cross join lateral (select case when attgenerated <> '' or attidentity = 'a' then 'generated' when b.typcategory = 'S' then 'text'
+      when indrelid is not null and b.typname = 'int8' and pg_get_serial_sequence(quote_ident(own.name), attname) is null then 'bigint without identity'
+      when b.typname in ('int2', 'int4') then 'bigint' when b.typname = 'float4' then 'double precision'
+      when b.typname = 'timestamptz' then 'timestamptz' else format_type(b.oid, null) end) as word(type)
+    cross join lateral (values ('column', true), ('typed', true), ('needed', attnotnull and not atthasdef and attidentity = '')) as one(kind, is_one) where is_one
   union all select 'notNull', own.name, attname::text, '' from own join pg_attribute on attrelid = own.oid and attnum > 0 and attnotnull
   union all select 'denied', case when has_schema_privilege(current_schema(), 'create') then null else '' end, current_schema()::text, ''
   union all select 'denied', own.name, own.name, '' from own join pg_class c on c.oid = own.oid where not pg_has_role(c.relowner, 'usage')

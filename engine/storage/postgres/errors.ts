@@ -63,7 +63,7 @@ const TRANSLATIONS: readonly (readonly [RegExp, Translate])[] = [
 /** Conflicts, limits, lost or cancelled statements: no row causes these. */
 const NOT_ABOUT_ROWS = /^(08|25|40|53|57|58|55P03|42501)/;
 /** Matches errors of functions that are not the engine's. */
-const FOREIGN_FUNCTION = /\bfunction (?!inline_code_block|"?_records_)/;
+const FOREIGN_FUNCTION = /\bfunction (?!inline_code_block|(?:[^(]*\.)?"?_records_)/;
 
 export function translate(error: unknown): unknown {
   const state = sqlStateOf(error);

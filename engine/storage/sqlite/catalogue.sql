@@ -7,6 +7,8 @@ sets as materialized (select distinct made.name, value as word from made, json_e
 select 'relation', '', name, type from sqlite_schema where name not like 'sqlite\_%' escape '\'
 union all select 'needed', own.name, c.name, '' from own, pragma_table_xinfo(own.name) as c where c."notnull" and c.dflt_value is null and c.pk = 0
 union all select 'column', own.name, c.name, case when c.hidden = 0 then c.type || iif(c."notnull", ' not null', '') || coalesce(' default (' || c.dflt_value || ')', '') else '' end from own, pragma_table_xinfo(own.name) as c
+-- By affinity, as tables of others need not be strict. A column without a type takes all values.
+union all select 'typed', own.name, c.name, case when c.hidden > 0 then 'generated' when c.type like '%int%' then 'integer' when c.type like '%char%' or c.type like '%clob%' or c.type like '%text%' then 'text' when c.type = 'any' collate nocase then '' else lower(c.type) end from own, pragma_table_xinfo(own.name) as c
 union all select 'notNull', own.name, c.name, '' from own, pragma_table_xinfo(own.name) as c where c."notnull"
 union all select type, own.name, made.name, substr(words, 1, instr(words, ' on ')) from own, made where lower(tbl_name) = lower(own.name)
 union all select 'reader', target.name, 'foreign key (' || key."from" || ') of table "' || own.name || '"', coalesce(key."to", '') from own, pragma_foreign_key_list(own.name) as key, own as target where lower(target.name) = lower(key."table") and target.name <> own.name
