@@ -1,13 +1,14 @@
 /** Any JSON value, stored as sent; it cannot filter lists. */
 import { isDeepStrictEqual } from 'node:util';
-import { asIs } from './columns.ts';
+import { asIs, validJson } from './columns.ts';
 import { type ColumnType, type FieldType, pick } from './field-type.ts';
 
 const sqliteColumn: ColumnType = {
   sqlType: 'text',
   encode: (value) => JSON.stringify(value),
   decode: (value) => JSON.parse(String(value)),
-  json: asIs,
+  read: validJson,
+  json: validJson,
   comparable: asIs,
   operand: (value) => JSON.stringify(value),
   extracted: (name, path) => `nullif(${name} -> ${path}, 'null')`,
@@ -17,7 +18,8 @@ const postgresColumn: ColumnType = {
   ...sqliteColumn,
   // jsonb would reorder the keys.
   sqlType: 'json',
-  json: (name) => `${name}::text`,
+  read: asIs,
+  json: (name) => `${name}::json::text`,
   extracted: (name, path) => `nullif((${name} -> ${path})::text, 'null')::json`,
 };
 

@@ -1,5 +1,5 @@
 /** The values true and false. */
-import { plainColumn, toText } from './columns.ts';
+import { plainColumn } from './columns.ts';
 import { type FieldType, parseTruth } from './field-type.ts';
 
 const asBit = (value: unknown): number => (value === true ? 1 : 0);
@@ -28,7 +28,7 @@ export const boolean: FieldType = {
       sqlType: 'boolean',
       encode: asLetter,
       decode: (value) => value === 't',
-      json: toText,
+      json: (column) => `${column}::boolean::text`,
       operand: asLetter,
       extracted: (document, path) => `(${document} ->> ${path})::boolean`,
     },

@@ -1,6 +1,6 @@
 /** Exact decimal numbers: strings in JSON, returned as sent; 1.5 and 1.50 are equal. */
 import { ownPattern } from './patterns.ts';
-import { asText, NOT_STRINGS, plainColumn } from './columns.ts';
+import { asText, NOT_STRINGS, plainColumn, textColumn } from './columns.ts';
 import { boundsFault, type FieldType, numeral, numeric, rangeOf, type Shape } from './field-type.ts';
 import { averageOf, call } from './totals.ts';
 
@@ -71,7 +71,7 @@ export const decimal: FieldType = {
     sqlite: {
       ...unsigned,
       sqlType: 'text',
-      json: (column) => `'"' || ${column} || '"'`,
+      json: textColumn.json,
       // Exact: a REAL holds 15 decimal digits.
       comparable: (column) => `cast(${column} as real)`,
       operand: (value) => Number(value) + 0,
@@ -91,7 +91,7 @@ export const decimal: FieldType = {
       // A numeric without a scale keeps the client's trailing zeros.
       sqlType: 'numeric',
       limits,
-      json: (column) => `'"' || ${column}::text || '"'`,
+      json: (column) => `'"' || ${column}::numeric::text || '"'`,
       operand: (value) => shortest(unsignedZero(value)),
       extracted: (document, path) => `(${document} ->> ${path})::numeric`,
       aggregates: {

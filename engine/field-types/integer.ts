@@ -1,6 +1,6 @@
 /** Integers that every JSON parser reads exactly (RFC 8259, section 6). */
 import { isWhole } from '../json/json.ts';
-import { asIs, plainColumn, toText } from './columns.ts';
+import { asIs, plainColumn } from './columns.ts';
 import {
   expectedOf,
   type FieldType,
@@ -42,7 +42,8 @@ export const integer: FieldType = {
     postgres: {
       ...column,
       sqlType: 'bigint',
-      json: toText,
+      // A sum is no bigint, and a column that others made a text is no number.
+      json: (value) => `(${value} + 0)::text`,
       aggregates: { avg: averageOf },
       // JSON may contain 1.0 or 1e2, which are integers too.
       extracted: (document, path) => `(${document} ->> ${path})::numeric::bigint`,

@@ -67,7 +67,7 @@ export const timestamp: FieldType = {
       clock: { statement: SQLITE_TIME, row: SQLITE_TIME, given: (text) => text },
       encode: (value) => sortable(String(value)),
       decode: (value) => `${String(value)}Z`,
-      json: (column) => `'"' || ${column} || 'Z"'`,
+      json: (column) => textColumn.json(instantText.sqlite(column)),
       operand: (value) => sortable(String(value)),
       extracted: (document, path) => call('records_instant')(`${document} ->> ${path}`),
       periods: sqlitePeriods((column, zone) => (zone === undefined ? column : `records_local(${column}, '${zone}')`)),

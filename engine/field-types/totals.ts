@@ -1,5 +1,6 @@
 /** Functions for SQLite: its sum() would round decimals and overflow with integers, and its min() and max() compare strings. */
 import { sortable } from './date.ts';
+import { attempted } from '../problem.ts';
 import type { SqlValue } from './field-type.ts';
 import { localDate } from './periods.ts';
 
@@ -17,8 +18,9 @@ const split = (text: string): readonly [whole: string, fraction: string] => {
   return [whole, fraction];
 };
 
-/** The decimal * 10^DIGITS. */
-const unitsOf = ([whole, fraction]: ReturnType<typeof split>): bigint => BigInt(whole + fraction.padEnd(DIGITS, '0'));
+/** The decimal * 10^DIGITS. What other programs have stored, and is no decimal, counts as 0, as in orders. */
+const unitsOf = ([whole, fraction]: ReturnType<typeof split>): bigint =>
+  attempted(() => BigInt(whole + fraction.padEnd(DIGITS, '0'))) ?? 0n;
 
 /** `units`: the sum * 10^DIGITS; `fraction`: the most digits after the point, -1 without a value. */
 const sum: Total<{ units: bigint; fraction: number }> = {

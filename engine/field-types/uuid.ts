@@ -20,7 +20,6 @@ export const uuid: FieldType = {
       ...textColumn,
       encode: lower,
       operand: lower,
-      json: (column) => `'"' || ${column} || '"'`,
       extracted: (document, path) => `lower(${document} ->> ${path})`,
     },
     postgres: {
@@ -28,7 +27,7 @@ export const uuid: FieldType = {
       sqlType: 'uuid',
       encode: lower,
       operand: lower,
-      json: (column) => `'"' || ${column}::text || '"'`,
+      json: (column) => `'"' || ${column}::uuid::text || '"'`,
       extracted: (document, path) => `(${document} ->> ${path})::uuid`,
       // PostgreSQL has no min(uuid) before version 18.
       aggregates: {

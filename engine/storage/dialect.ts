@@ -237,15 +237,16 @@ function concat(parts: readonly string[]): string {
 export const inGroups = <T>(all: readonly T[], most: number): readonly (readonly T[])[] =>
   Array.from({ length: Math.ceil(all.length / most) }, (_, at) => all.slice(at * most, (at + 1) * most));
 
-/** An object with these keys, each with SQL for its JSON. `openKeys`: SQL for an object whose keys follow. */
+/** An object with these keys, each with SQL for its JSON. `openKeys`: SQL for JSON; if that has keys, they follow. */
 export function jsonObject(entries: readonly (readonly [key: string, json: string])[], openKeys?: string): string {
-  if (entries.length === 0) return openKeys ?? `'{}'`;
+  const hasKeys = `${openKeys} like '{%:%'`;
+  if (entries.length === 0)
+    return openKeys === undefined ? `'{}'` : `case when ${hasKeys} then ${openKeys} else '{}' end`;
   const parts = entries.flatMap(([key, json], index) => [
     literal(`${index === 0 ? '{' : ','}${JSON.stringify(key)}:`),
     json,
   ]);
-  const end =
-    openKeys === undefined ? `'}'` : `case ${openKeys} when '{}' then '}' else ',' || substr(${openKeys}, 2) end`;
+  const end = openKeys === undefined ? `'}'` : `case when ${hasKeys} then ',' || substr(${openKeys}, 2) else '}' end`;
   return concat([...parts, end]);
 }
 

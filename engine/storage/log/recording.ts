@@ -97,11 +97,10 @@ const linkJson = ({ identifier }: RecordType, { name }: Dialect): ((value: strin
   identifier.type.columns[name].json;
 
 const recordedColumns = (type: RecordType, dialect: Dialect): readonly RecordedColumn[] => [
-  ...[...type.fields.values(), ...type.hidden].map((field) => {
-    const { json } = columnType(field, dialect.name);
-    const valid = (column: string): string => dialect.log.valid(json(column));
-    return { name: field.column, json: field.sensitive ? undefined : field.type.keepsText ? valid : json };
-  }),
+  ...[...type.fields.values(), ...type.hidden].map((field) => ({
+    name: field.column,
+    json: field.sensitive ? undefined : columnType(field, dialect.name).json,
+  })),
   ...type.references.map(({ column, target }) => ({ name: column, json: linkJson(target, dialect) })),
   ...(type.open ? [{ name: OPEN_COLUMN, json: (column: string) => dialect.log.valid(textOf(column)) }] : []),
 ];

@@ -2,6 +2,7 @@
 import type { ColumnType } from '../../field-types/field-type.ts';
 import { decimal } from '../../field-types/decimal.ts';
 import { integer } from '../../field-types/integer.ts';
+import { string } from '../../field-types/string.ts';
 import type { GroupKey, Measure, Path, SummaryQuery } from '../../query/list-query.ts';
 import { valueAt } from '../../model/filters.ts';
 import { type Dialect, jsonObject, jsonOptional, type RecordStatement } from '../dialect.ts';
@@ -29,7 +30,7 @@ function keyColumn({ path, period, zone, shown }: GroupKey, index: number, sourc
   if (periodOf)
     return {
       computed: [`${periodOf(stored, zone)} as ${group}`],
-      json: jsonOptional(`'"' || ${group} || '"'`),
+      json: jsonOptional(string.columns[dialect.name].json(group)),
       ordered: group,
     };
   const spelling = path.field?.caseless ? (column: string) => `min(${column})` : type.spelling;

@@ -47,7 +47,7 @@ export function recordJson({ type, fields, relations, openKeys }: View, alias: s
       return [relation.name, json] as const;
     }),
   ];
-  return jsonObject(entries, openKeys ? `cast(${column(OPEN_COLUMN)} as text)` : undefined);
+  return jsonObject(entries, openKeys ? dialect.log.valid(`cast(${column(OPEN_COLUMN)} as text)`) : undefined);
 }
 
 /** Aliases must differ among siblings and stay short at any depth. */
