@@ -22,8 +22,6 @@ const LAST = {
   maximum: Number.MAX_SAFE_INTEGER,
   [EXPECTED]: 'an identifier: an integer from 1 to 2^53-1',
 };
-const areNumbers = ({ types }: Model): boolean =>
-  [...types.values()].every(({ identifier }) => identifier.kind.isCounted);
 const TEXT = { type: 'string', [EXPECTED]: 'a string' };
 const COUNT = { type: 'integer', minimum: 0, [EXPECTED]: 'an integer from 0' };
 const TIME = {
@@ -68,9 +66,8 @@ export function createLineValidator(model: Model, isUnchecked = false): LineVali
       hash: TEXT,
       created: TIME,
       status: COUNT,
-      identifiers: areNumbers(model)
-        ? { type: 'array', items: COUNT, [EXPECTED]: 'an array of integers' }
-        : { type: 'array', items: { type: ['integer', 'string'] }, [EXPECTED]: 'an array of identifiers' },
+      // Also of types that were dropped since.
+      identifiers: { type: 'array', items: { type: ['integer', 'string'] }, [EXPECTED]: 'an array of identifiers' },
     }),
   );
   const types = new Map([...model.types].map(([name, type]) => [name, () => recordOf(type)]));

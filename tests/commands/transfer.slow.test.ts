@@ -14,7 +14,7 @@ import {
   type TestDatabase,
 } from '../support/databases.ts';
 import { loadModel } from '../support/model.ts';
-import { type Ran, runCommand } from '../support/project.ts';
+import { createProject, type Ran, runCommand } from '../support/project.ts';
 
 if (POSTGRES_URL === '') it.todo('the ways from and to PostgreSQL need a server: npm run test:postgres');
 
@@ -163,7 +163,7 @@ describe(`into ${databaseKind}`, () => {
   it.each([
     ['{"key":"a","identity":"","hash":"h","created":"yesterday","status":201,"identifiers":[1]}', 'Line 2 /created'],
     [
-      '{"key":"a","identity":"","hash":"h","created":"2026-01-02T03:04:05.678Z","status":201,"identifiers":["1"]}',
+      '{"key":"a","identity":"","hash":"h","created":"2026-01-02T03:04:05.678Z","status":201,"identifiers":[true]}',
       'Line 2 /identifiers/0',
     ],
     ['{"key":"a","hash":"h","created":"2026-01-02T03:04:05.678Z","status":201,"identifiers":[1]}', 'Line 2 /identity'],
@@ -174,6 +174,25 @@ describe(`into ${databaseKind}`, () => {
       code: 1,
       err: expect.stringContaining(message),
     });
+  });
+
+  it('keys of records with identifiers of another type, and of types that are gone', async () => {
+    const [note, other] = ['type: Note\nfields: { n: { type: integer } }\n', 'type: Other\n'];
+    const uuid = note.replace('Note\n', 'Note\nidentifier: { type: uuid }\n');
+    const project = await createProject({ 'note.yaml': note, 'other.yaml': other });
+    const post = (key: string) => (url: string) => ask(url, 'POST /api/notes', { n: 1 }, { 'idempotency-key': key });
+    expect(await project.serving(post('old'))).toMatchObject({ status: 201, body: { id: 1 } });
+    await project.serving((url) => ask(url, 'DELETE /api/notes/1'));
+    await project.starts({ 'note.yaml': uuid });
+    expect(await project.serving(post('old'))).toMatchObject({ status: 201, body: undefined });
+    expect(await project.serving(post('new'))).toMatchObject({ status: 201, body: { n: 1 } });
+    project.write({ 'note.yaml': null });
+    expect(await project.run('apply', '--allow', 'drop-type:Note')).toMatchObject({ code: 0 });
+    expect(await project.run('export', file(), '--force')).toMatchObject({ code: 0 });
+    const target = await createProject({ 'other.yaml': other });
+    expect(await target.run('import', file())).toMatchObject({ code: 0, err: '' });
+    await project.remove();
+    await target.remove();
   });
 
   it('a duplicate key in the file is refused', async () => {

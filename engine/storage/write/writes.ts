@@ -148,7 +148,11 @@ export function createWrites(
         if (kept) {
           const written = verb.again?.(kept.identifiers);
           if (written !== undefined) return answer(written);
-          const read = async (identifier: Identifier) => view && reads.record(writer, view, identifier, asked.caller);
+          // The records may have had identifiers of another type.
+          const read = async (identifier: Identifier) =>
+            view?.type.identifier.type.parse(String(identifier)) === identifier
+              ? reads.record(writer, view, identifier, asked.caller)
+              : undefined;
           const bodies = await Promise.all(kept.identifiers.map(read));
           return keyed.again({ ...kept, bodies: bodies.flatMap((body) => body ?? []) });
         }
