@@ -235,3 +235,75 @@ describe('triggers of others that leave a row out without a word', () => {
     expect(await send('GET /api/boxes/2')).toMatchObject({ status: 200 });
   });
 });
+
+describe('what an expression of others raises', () => {
+  const RAISED: readonly (readonly [sql: string, size: number, says: string])[] =
+    databaseKind === 'sqlite'
+      ? [
+          [`create index theirs on tags (json_extract(nullif('{' || size, '{1'), '$'))`, 2, 'malformed JSON'],
+          [
+            `create trigger theirs before insert on tags begin select json_extract('{' || new.size, '$'); end`,
+            2,
+            'malformed JSON',
+          ],
+          [
+            `alter table tags add column theirs text as (json_extract(nullif('{' || size, '{1'), '$')) virtual`,
+            2,
+            'malformed JSON',
+          ],
+          [
+            'create trigger theirs after insert on tags begin select abs(-9223372036854775807 - 1); end',
+            2,
+            'integer overflow',
+          ],
+          [
+            'create trigger theirs before insert on tags begin select theirs(new.size); end',
+            2,
+            'no such function: theirs',
+          ],
+          [
+            `create trigger theirs before insert on tags begin update tags set size = 'x'; end`,
+            2,
+            'cannot store TEXT value in INTEGER column tags.size',
+          ],
+        ]
+      : [
+          ['alter table tags add constraint theirs check (10 / size > 0)', 0, 'division by zero'],
+          ['alter table tags add column theirs bigint generated always as (10 / size) stored', 0, 'division by zero'],
+          ['create index theirs on tags ((10 / size))', 0, 'division by zero'],
+          ['create index theirs on tags ((ln(size)))', 0, 'cannot take logarithm of zero'],
+          [
+            `alter table tags add constraint theirs check (('2030-01-0' || size)::date is not null)`,
+            0,
+            'date/time field value out of range: "2030-01-00"',
+          ],
+          [
+            `alter table tags add constraint theirs check (('[' || repeat(']', (2 - size)::int))::json is not null)`,
+            2,
+            'invalid input syntax for type json',
+          ],
+          [
+            'alter table tags replica identity nothing; create publication theirs for table tags',
+            2,
+            'cannot update table "tags" because it does not have a replica identity and publishes updates',
+          ],
+        ];
+
+  test.each(RAISED)('%s', async (sql, size, says) => {
+    const project = await createProject({ 'tag.yaml': 'type: Tag\nfields: { size: { type: integer } }\n' });
+    await project.serving(async (url) => {
+      expect(await ask(url, 'POST /api/tags', { id: 1, size: 1 })).toMatchObject({ status: 201 });
+      await runSql(project.database, sql);
+      const [title, body] = says.includes('update')
+        ? ['PATCH /api/tags', [{ id: 1, size }]]
+        : ['POST /api/tags', [{ size: 1 }, { size }]];
+      expect(await ask(url, title, body)).toMatchObject({
+        status: 422,
+        body: { type: 'urn:problem:refused-by-database', detail: says, errors: [{ code: 'refused' }] },
+      });
+      expect((await ask(url, 'GET /api/tags')).body).toMatchObject([{ id: 1, size: 1 }]);
+    });
+    if (sql.includes('publication')) await runSql(project.database, 'drop publication theirs');
+    await project.remove();
+  });
+});

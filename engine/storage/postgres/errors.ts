@@ -4,10 +4,7 @@ import { ConstraintError, type RulePlace } from '../driver.ts';
 import type { PostgresAddress } from './address.ts';
 import { diskFull, isOutage, MissingObject, RefusedByOthers, unavailable } from '../unavailable.ts';
 
-function textOf(
-  error: unknown,
-  key: 'code' | 'message' | 'routine' | 'detail' | 'where' | 'column' | 'constraint',
-): string {
+function textOf(error: unknown, key: string): string {
   const value: unknown = Reflect.get(Object(innermost(error)), key);
   return typeof value === 'string' ? value : '';
 }
@@ -42,8 +39,8 @@ const TRANSLATIONS: readonly (readonly [RegExp, Translate])[] = [
   [/^(23505|55000 ExecCheckIndexConstraints)/, (cause) => new ConstraintError('unique', cause, placeOf(cause))],
   [/^(23503|23001)/, (cause) => new ConstraintError('reference', cause, placeOf(cause))],
   [/^23P01/, (cause) => new RefusedByOthers(messageOf(cause), cause, placeOf(cause), 'unique-conflict')],
-  // Third-party objects cause these: a view, a rule or a narrowed column.
-  [/^(42501 ExecWithCheckOptions|0A000 RewriteQuery|23|44|22001|22003)/, refused],
+  // Third-party objects cause these: a view, a rule, an expression, a publication or a narrowed column.
+  [/^(42501 ExecWithCheckOptions|0A000 RewriteQuery|\w+ CheckCmdReplicaIdentity|23|44|22(?!023))/, refused],
   [/^42501/, (cause) => new Problem('missing-privilege', UNPRIVILEGED, { cause: redacted(cause) })],
   [/^(42P01|42703|3F000)/, (cause) => new MissingObject(redacted(cause))],
   // ENOSPC has a SQLSTATE; only the failing routine reveals EFBIG and EDQUOT.

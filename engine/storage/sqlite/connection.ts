@@ -313,10 +313,8 @@ const translations: Readonly<Record<string, (cause: unknown) => unknown>> = {
   SQLITE_CONSTRAINT_PRIMARYKEY: unique,
   SQLITE_CONSTRAINT_ROWID: unique,
   SQLITE_CONSTRAINT_FOREIGNKEY: (cause) => new ConstraintError('reference', cause),
-  // A third-party trigger called RAISE.
-  SQLITE_CONSTRAINT_CHECK: refused,
-  SQLITE_CONSTRAINT_NOTNULL: refused,
-  SQLITE_CONSTRAINT_TRIGGER: refused,
+  // A third-party trigger called RAISE, or a table is not as the engine made it.
+  SQLITE_CONSTRAINT: refused,
   SQLITE_BUSY: locked,
   SQLITE_LOCKED: locked,
   SQLITE_CANTOPEN: broken,
@@ -331,6 +329,8 @@ const translations: Readonly<Record<string, (cause: unknown) => unknown>> = {
   SQLITE_ERROR: (cause) => {
     if (!(cause instanceof Error)) return cause;
     if (/^no such (table|column)/.test(cause.message)) return new MissingObject(cause);
+    // Expressions and triggers of others cause these.
+    if (/^(malformed JSON|integer overflow|no such function)/.test(cause.message)) return refused(cause);
     if (NESTED_TOO_DEEP.test(cause.message)) return tooNested(cause);
     return cause.message === TOO_DEEP ? new ConstraintError('too-deep', cause) : cause;
   },
