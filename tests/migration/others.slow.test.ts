@@ -406,6 +406,10 @@ const LINKS: readonly (readonly [change: string, left: string])[] = [
   ['rename constraint loans_book_id_foreign to mine', 'loans_book_id_foreign c'],
   ['drop constraint loans_book_id_foreign', 'loans_book_id_foreign c'],
   [
+    'drop constraint loans_book_id_foreign, add constraint loans_book_id_foreign foreign key (book_id) references books on delete set null',
+    'loans_book_id_foreign c',
+  ],
+  [
     'add constraint mine foreign key (book_id) references books (id) on delete set null',
     'loans_book_id_foreign c, mine n',
   ],

@@ -15,7 +15,7 @@ export const OWN_CHECK = `contype = 'c' and cardinality(conkey) = 1 and pg_get_c
 
 /** Likewise its foreign key to a table: by its name, or if somebody has renamed it, the oldest one. */
 const ownLink = (name: string, { target }: Reference, onDelete: OnDelete = 'restrict'): string =>
-  `contype = 'f' and confrelid = ${literal(quote(target.table))}::regclass and confdeltype = '${{ restrict: 'a', cascade: 'c', setNull: 'n' }[onDelete]}' order by conname <> ${literal(name)}, t.oid limit 1`;
+  `contype = 'f' and confrelid = ${literal(quote(target.table))}::regclass and (conname = ${literal(name)} or confdeltype = '${{ restrict: 'a', cascade: 'c', setNull: 'n' }[onDelete]}') order by conname <> ${literal(name)}, t.oid limit 1`;
 
 interface NewColumn extends ColumnSource {
   readonly name: string;
