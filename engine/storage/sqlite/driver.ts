@@ -123,8 +123,10 @@ function holding(caller: Caller): OnPiece {
 }
 
 function openForWriting(file: string): SqliteConnection {
-  if (statSync(file, { throwIfNoEntry: false })?.isFile() === false)
-    throw new StartError(`DATABASE_URL names ${file}, which is a folder, a pipe or a device; it needs a file`);
+  const isPart = COMPANIONS.some((suffix) => file.endsWith(suffix) && existsSync(file.slice(0, -suffix.length)));
+  const what = isPart ? 'a part of another database' : 'a folder, a pipe or a device';
+  if (isPart || statSync(file, { throwIfNoEntry: false })?.isFile() === false)
+    throw new StartError(`DATABASE_URL names ${file}, which is ${what}; it needs a file`);
   try {
     makeFolder(dirname(file));
     makeOwnerOnly(file);
