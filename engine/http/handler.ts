@@ -65,8 +65,7 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions) {
     answers.send(request, response, answer, how);
   const reply = replying(sending);
   // Pages have other headers of their own.
-  const headOf: SendOptions['headOf'] = (...exchange) => ({ 'X-Request-Id': requestIdOf(...exchange) });
-  const sendPage = replying({ ...sending, headOf });
+  const sendPage = replying({ ...sending, headOf: (...given) => ({ 'X-Request-Id': requestIdOf(...given) }) });
 
   const handler: Handler = (request, response, next) => {
     const { path } = targetOf(request);

@@ -55,9 +55,8 @@ const linked: FrameList = ({ path }, { target }, { query, result }) => {
   if (!('rows' in result)) return { headers: {} };
   const { next, previous } = result;
   const first = searchOfPage(query);
-  const after = next === undefined ? next : `${first}&after=${next}`;
-  const before = previous === undefined ? previous : `${first}&before=${previous}`;
-  return { headers: { Link: linksTo(target.base + path, { first, next: after, prev: before }) } };
+  const searches = { first, next: next && `${first}&after=${next}`, prev: previous && `${first}&before=${previous}` };
+  return { headers: { Link: linksTo(target.base + path, searches) } };
 };
 
 /** Proxies refuse headers of more than 4 KB, unless told otherwise. */
