@@ -96,7 +96,7 @@ export function faultyRequest(
 }
 
 /** Calls `work`, and rewrites the faults of its Problem, so also its message. */
-export async function reworded<T>(work: () => T | Promise<T>, word = (fault: Fault): Fault => fault): Promise<T> {
+export async function reworded<T>(work: () => T | Promise<T>, word: (fault: Fault) => Fault): Promise<T> {
   try {
     return await work();
   } catch (error) {

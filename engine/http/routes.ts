@@ -78,7 +78,8 @@ function writing<Q>(
     const ifMatch = service.translate && below === 'item' ? '*' : undefined;
     const all = { ...preconditions, ifMatch: preconditions.ifMatch ?? ifMatch };
     const args = { id, query, body, caller, once, minimal, maxAffected, preconditions: all };
-    const result = await reworded(() => operation(service, args), body.reworded);
+    const work = () => operation(service, args);
+    const result = await (body.reworded ? reworded(work, body.reworded) : work());
     return writeAnswer(result, target.base + path, minimal || result.json !== undefined ? applied : {});
   };
 }
