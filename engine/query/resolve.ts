@@ -109,12 +109,14 @@ const KINDS = {
   upsert: { plain: [...VIEW_PARAMETERS, DRY_RUN, ON], conditions: NO_CHANGES, resolve: readUpsert },
 } as const satisfies Record<string, QueryKind>;
 
+type Sorted = Pick<QueryReading, 'limit' | 'orderBy' | 'filters' | 'plain' | 'shared' | 'written' | 'faults'>;
+
 /** `accepted.conditions`: true, or why there can be none. */
 function sortParameters(
   { all, faults: unreadable, shared = '', written = inUrl }: Parameters,
   accepted: Omit<QueryKind, 'resolve'>,
   type?: RecordType,
-): Pick<QueryReading, 'limit' | 'orderBy' | 'filters' | 'plain' | 'shared' | 'written' | 'faults'> {
+): Sorted {
   const faults = [...unreadable];
   const sorted = { limit: [] as Parameter[], orderBy: [] as Parameter[], filters: [] as Parameter[] };
   const plain = new Map<string, string>();
@@ -131,11 +133,7 @@ function sortParameters(
 }
 
 /** Reads the query of what is no list, which has these parameters only. Throws `invalid-query`. */
-export function readPlain<T>(
-  search: string,
-  plain: readonly string[],
-  read: (sorted: ReturnType<typeof sortParameters>) => T,
-): T {
+export function readPlain<T>(search: string, plain: readonly string[], read: (sorted: Sorted) => T): T {
   const sorted = sortParameters(parseParameters(search), { plain, conditions: 'can only be used with lists' });
   const query = read(sorted);
   if (sorted.faults.length > 0) throw faultyRequest('invalid-query', sorted.faults);
