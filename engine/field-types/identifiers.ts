@@ -93,19 +93,17 @@ function sampleText(shape: Shape, seed: number): string {
 
 /** The less of an example changes, the more patterns still match. */
 const SPANS = [Number.MAX_SAFE_INTEGER, 1e6, 1e4, 1000, 100, 26, 10, 3];
-const RANGES = ['09', 'AZ', 'az'].map((ends) => [ends.charCodeAt(0), ends.charCodeAt(1)] as const);
 
 /** Counts digits up, or letters if there are none. */
 function varied(text: string, seed: number): string {
+  const signs = /\d/.test(text) ? '0123456789' : 'abcdefghijklmnopqrstuvwxyz';
   let left = seed;
-  const counts = RANGES.slice(0, /\d/.test(text) ? 1 : undefined);
   const codes = [...text].toReversed().map((sign) => {
-    const code = sign.charCodeAt(0);
-    const [first, last] = counts.find(([from, to]) => code >= from && code <= to) ?? [code, code];
-    const all = last - first + 1;
-    const sum = code - first + left;
-    left = Math.floor(sum / all);
-    return sign.length > 1 ? sign : String.fromCharCode(first + (sum % all));
+    const at = signs.indexOf(sign.toLowerCase());
+    if (at === -1) return sign;
+    const next = signs[(at + left) % signs.length] ?? sign;
+    left = Math.floor((at + left) / signs.length);
+    return sign < 'a' ? next.toUpperCase() : next;
   });
   return codes.toReversed().join('');
 }
