@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline/promises';
 import type { Model } from '../model/model.ts';
 import { StartError } from '../problem.ts';
 import { suiteOf } from '../suite/suite.ts';
-import { failureText, type Result, run, summaryText } from '../suite/run.ts';
+import { caseName, failureText, type Result, run, summaryText } from '../suite/run.ts';
 import { print, printable, printError } from '../process.ts';
 import { BOOLEAN, command, readModel, STRING, typeNamed } from './command.ts';
 
@@ -46,11 +46,11 @@ export const suite = command(USAGE, OPTIONS, ['URL'], async (options, [url], { s
   if (write && !yes && !(await confirmed(announced))) return 1;
   if (write && yes) printError(announced);
   const results = await run(cases, { url, model, token, readToken, readOnly: !write });
-  report(results, json);
+  report(results, json, write);
   return results.some(({ outcome }) => outcome === 'failed') ? 1 : 0;
 });
 
-function report(results: readonly Result[], json: boolean): void {
+function report(results: readonly Result[], json: boolean, write: boolean): void {
   if (json) {
     const rows = results.map(({ case: { type, title }, milliseconds, ...rest }) => {
       return { type, title, milliseconds: Math.round(milliseconds), ...rest };
@@ -58,6 +58,9 @@ function report(results: readonly Result[], json: boolean): void {
     return print(JSON.stringify(rows, null, 2));
   }
   for (const result of results.filter(({ outcome }) => outcome === 'failed')) print(`${failureText(result)}\n`);
+  // Without --write, most are.
+  const skipped = write ? results.filter(({ outcome }) => outcome === 'skipped') : [];
+  for (const result of skipped) print(`Skipped: ${caseName(result)}`);
   print(summaryText(results));
 }
 

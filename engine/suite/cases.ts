@@ -58,8 +58,8 @@ export function recordCases(add: AddCase, type: RecordType): void {
     const { id, record } = await context.obtain(type, { full: true });
     await context.expect({ method: 'GET', path: item(type, id) }, shows(type, 200, record, { etag: tagOf(type) }));
   });
-  add(`GET ${item(type, missing(type))}, which is no record`, operations.has('get'), (context) =>
-    context.expect({ method: 'GET', path: item(type, missing(type)) }, problem(404, 'record-not-found')),
+  add(`GET ${one} of no record`, operations.has('get'), async (context) =>
+    context.expect({ method: 'GET', path: item(type, await context.absent(type)) }, problem(404, 'record-not-found')),
   );
   if (operations.has('update')) updates(add, type);
   add(`DELETE ${one}`, operations.has('create') && operations.has('delete'), async (context) => {
@@ -136,8 +136,7 @@ const valueAt = (name: string, value: JsonValue): Refused => [{ [name]: value },
 async function refuses(context: Context, type: RecordType, all: readonly Refused[]): Promise<void> {
   const body: JsonObject[] = [];
   for (const [values] of all) {
-    // Links may be dangling: the service checks values first.
-    const whole = { ...(await context.body(type, { values: context.missingLinks(type) })), ...values };
+    const whole = { ...(await context.body(type, { values: context.placeholders(type) })), ...values };
     body.push(meeting(type, whole, values) ?? whole);
   }
   const paths = all.map(([, ...path], index) => [index, ...path]);
@@ -396,9 +395,8 @@ function relationCases(add: AddCase, relation: Relation): void {
       const value = await make(context);
       if (refusal === undefined) return createWith(context, relation, value);
       const [status, code, steps] = refusal;
-      // The service checks values first.
-      const links = code === 'invalid-body' ? context.missingLinks(source) : {};
-      const body = await context.body(source, { values: { ...links, [name]: value } });
+      const others = code === 'invalid-body' ? context.placeholders(source) : {};
+      const body = await context.body(source, { values: { ...others, [name]: value } });
       return context.expect({ method: 'POST', path, body }, problem(status, code, { pointers: [pointer(steps)] }));
     });
 
@@ -419,7 +417,9 @@ function relationCases(add: AddCase, relation: Relation): void {
   const absent = idOf(target, missing(target));
   // Where clients make identifiers, such a body creates a record.
   const isAbsent = inRecord && !(writes && target.identifier.by === 'client');
-  post('a record that is not there', isAbsent, () => valueOf(absent), [422, 'invalid-reference', at(key)]);
+  const notFound = [422, 'invalid-reference', at(key)] as const;
+  const absentIn = async (context: Context) => valueOf(idOf(target, await context.absent(target)));
+  post('a record that is not there', isAbsent, absentIn, notFound);
   const isOnlyLinked = nested === 'link' && inRecord;
   post('a new record, where only links are allowed', isOnlyLinked, () => valueOf({}), [422, 'invalid-body', at(key)]);
   post('null, which is not allowed', required, () => null, [422, 'invalid-body', [name]]);
@@ -443,7 +443,7 @@ function relationCases(add: AddCase, relation: Relation): void {
       const parent = await createWith(context, relation, valueOf(await newChild(context, relation)));
       return valueOf(idOf(target, childIn(relation, parent)));
     },
-    [422, 'invalid-reference', at(key)],
+    notFound,
   );
 
   const isListed = !toMany && source.operations.has('list') && source.identifier.inRecord;

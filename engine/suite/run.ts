@@ -241,11 +241,9 @@ function createTracker({ types }: Model) {
   const [known, made] = [new Set<string>(), [] as Address[]];
   const keyOf = ({ type, id }: Address): string => `${type.name} ${id}`;
   const byPath = new Map([...types.values()].map((type) => [collection(type), type]));
-  const remember = ({ method, path, body = null }: Request, response: Response): void => {
+  const remember = ({ method, path }: Request, response: Response): void => {
     const type = byPath.get(/^\/api\/[^/?]*/.exec(path)?.[0] ?? '');
     if (!type || path.includes('dryRun=true')) return;
-    // Clients that make identifiers name new records too.
-    for (const one of recordsIn(type, body)) if (one.type.identifier.by === 'service') known.add(keyOf(one));
     const created =
       response.status === 201 && response.headers['location'] ? [{ type, id: createdId(type, response) }] : [];
     for (const one of [...created, ...recordsIn(type, response.body)]) {
@@ -304,9 +302,11 @@ export async function run(cases: readonly Case[], options: RunOptions): Promise<
 
 const nameOf = ({ case: { type } }: Result): string => type || 'Service';
 
+export const caseName = (result: Result): string => `${nameOf(result)}: ${result.case.title}`;
+
 export const failureText = (result: Result): string =>
   [
-    `${nameOf(result)}: ${result.case.title}`,
+    caseName(result),
     ...result.request.split('\n').map((line) => `  ${line}`),
     ...result.differences.flatMap(({ place, expected, actual }) => [
       `    ${place}`,
@@ -317,7 +317,7 @@ export const failureText = (result: Result): string =>
 
 const OUTCOMES = ['passed', 'failed', 'skipped'] as const;
 const SKIPPED =
-  'A request is skipped if it would write without --write, or lacks a record, or a free value of a unique field: give the field more examples.';
+  'A request is skipped if it would write without --write, or lacks a record, or a free value of a key or a unique field: give it more examples.';
 
 export function summaryText(results: readonly Result[]): string {
   const types = Map.groupBy(results, nameOf);

@@ -5,7 +5,7 @@ import { byName, isObject, type JsonObject, type JsonValue } from '../json/json.
 import { type Identifier, sampleOf } from '../model/identifier.ts';
 import { type Field, identifierIn, type RecordType, type Relation } from '../model/model.ts';
 import { unmetBy } from '../query/operators.ts';
-import { collection, condition, createdId, type Expect, missing, shows, Skip } from './run.ts';
+import { among, collection, condition, createdId, type Expect, item, missing, shows, Skip } from './run.ts';
 
 export interface Obtained {
   readonly id: Identifier;
@@ -30,13 +30,15 @@ const isAlone = ({ indexes }: RecordType, field: Field): boolean =>
   field.unique ||
   indexes.some(({ unique, members }) => unique && members.every((one) => 'column' in one) && members[0] === field);
 
-/** Whether a unique field has so few samples that another record may have them. */
+const areFew = (sample: (seed: number) => JsonValue): boolean =>
+  new Set(Array.from({ length: 20 }, (_, seed) => JSON.stringify(sample(seed)))).size < 20;
+
+/** Whether an identifier or a unique field has so few samples that another record may have them. */
 export const isScarce = (type: RecordType): boolean =>
-  (type.identifier.by === 'client' && type.identifier.constraints['pattern'] !== undefined) ||
+  areFew((seed) => sampleOf(type.identifier, seed)) ||
   [...type.fields.values()].some((field) => {
-    const values = Array.from({ length: 20 }, (_, seed) => field.type.good(field, seed));
-    const keys = values.map((value) => JSON.stringify(field.caseless ? foldedValue(value) : value));
-    return isAlone(type, field) && new Set(keys).size < keys.length;
+    const value = (seed: number): JsonValue => field.type.good(field, seed);
+    return isAlone(type, field) && areFew((seed) => (field.caseless ? foldedValue(value(seed)) : value(seed)));
   });
 
 export const differing = (field: Field, stored: JsonValue): JsonValue | undefined =>
@@ -102,12 +104,15 @@ interface BodyWish {
   readonly values?: JsonObject;
 }
 
+const MOST_TRIES = 50;
+
 /** The tools of a running case. */
 export class Context {
   readonly expect: Expect;
   readonly #samples: { seed: number };
   /** Types whose record is being created: required links may form a cycle. */
   readonly #pending = new Set<RecordType>();
+  readonly #tried = new Set<string>();
 
   constructor(expect: Expect, samples: { seed: number }) {
     this.expect = expect;
@@ -117,6 +122,28 @@ export class Context {
   /** A new number for each call. */
   seed(): number {
     return (this.#samples.seed += 1);
+  }
+
+  /** A key for a new record. Clients may have given a sample to a record of theirs, which no case may change. */
+  async free(type: RecordType): Promise<Identifier> {
+    const canList = type.operations.has('list');
+    const canAsk = canList || type.operations.has('get');
+    const tries = canAsk || !isScarce(type) ? MOST_TRIES : 0;
+    for (let count = 0; count < tries; count += 1) {
+      const id = sampleOf(type.identifier, this.seed());
+      const path = canList ? collection(type, among(type, [id])) : item(type, id);
+      if (this.#tried.has(path)) continue;
+      this.#tried.add(path);
+      if (!canAsk) return id;
+      const { status, body } = await this.expect({ method: 'GET', path }, ({ status: any }) => ({ status: any }));
+      if (status === 404 || [body].flat().length === 0) return id;
+    }
+    throw new Skip();
+  }
+
+  /** An identifier that no record has. */
+  async absent(type: RecordType): Promise<Identifier> {
+    return type.identifier.by === 'client' ? this.free(type) : missing(type);
   }
 
   /** A body that create accepts. */
@@ -129,7 +156,8 @@ export class Context {
     for (const relation of neededBy(type, via))
       if (!Object.hasOwn(values, relation.name)) links[relation.name] = await this.related(relation);
     const own = byName(fields.filter(isNeeded), (field) => field.type.good(field, this.seed()));
-    const key = type.identifier.by === 'client' ? idOf(type, sampleOf(type.identifier, this.seed())) : {};
+    const { by, name } = type.identifier;
+    const key = by === 'client' && !Object.hasOwn(values, name) ? { [name]: await this.free(type) } : {};
     return meeting(type, { ...key, ...own, ...links, ...values }, values) ?? Promise.reject(new Skip());
   }
 
@@ -145,10 +173,12 @@ export class Context {
     return idOf(type, (await this.obtain(type)).id);
   }
 
-  /** Required links, each to a missing record. */
-  missingLinks(type: RecordType): JsonObject {
+  /** A key and required links that may lead nowhere: the service checks values first. */
+  placeholders(type: RecordType): JsonObject {
     const targets = neededBy(type).filter(({ target }) => target.identifier.inRecord);
-    return Object.fromEntries(targets.map(({ name, target }) => [name, idOf(target, missing(target, this.seed()))]));
+    const key = type.identifier.by === 'client' ? idOf(type, sampleOf(type.identifier, this.seed())) : {};
+    const links = targets.map(({ name, target }) => [name, idOf(target, missing(target, this.seed()))] as const);
+    return { ...key, ...Object.fromEntries(links) };
   }
 
   /** A new record or, without `create`, the first existing one. */

@@ -70,6 +70,16 @@ describe('records suite', () => {
     expect(err).toContain(`without a delete operation: ${kept.map(({ name }) => name).join(', ')}`);
   });
 
+  it('names what it leaves out where few keys are possible, and keeps the records that have them', async () => {
+    const few = 'tests/fixtures/schemas/few-keys';
+    await using full = await startTestServer({ kind: 'sqlite', schemaDirectory: few });
+    const languages = async () => (await fetch(`${full.url}/api/languages`)).json();
+    const before = await languages();
+    const ran = await runCommand('suite', [full.url, '--write', '--yes', '--type', 'Language'], { SCHEMA_DIR: few });
+    expect(ran).toMatchObject({ code: 0, out: expect.stringContaining('Skipped: Language: GET /api/languages/{id}') });
+    expect([before, await languages()]).toEqual([expect.arrayContaining([expect.anything()]), before]);
+  });
+
   it('--write asks first, and does nothing without a terminal', async () => {
     const before = await observer.snapshot();
     const { code, err } = await compiledSuite(server.url, '--write');
