@@ -104,9 +104,7 @@ const changes = (node: Node, members: UniqueMembers['members']): boolean =>
   !node.stored || members.some((member) => isReplaced(node, columnOf(member)));
 
 export async function findHolder(writer: Writer, table: WriteTable, index: UniqueMembers, key: Values) {
-  const found = key.includes(null)
-    ? undefined
-    : await writer.value(table.holder(index.name, index.members), [...key, ...table.noRow]);
+  const found = key.includes(null) ? undefined : await writer.value(table.holder(index.name, index.members), key);
   return found as Identifier | undefined;
 }
 

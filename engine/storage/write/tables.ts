@@ -86,11 +86,11 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
     const changes = into.map((name) => [name, knex.raw(changed(name), [0])]);
     return writing(compiled(rows().where(identifier, 0).update(Object.fromEntries(changes))));
   });
-  /** The identifier of a row with these index values. Bound: the values, `noRow`. */
+  /** The identifier of a row with these index values. Bound: the values. */
   const holder = createShapeCache((members: Index['members']): Statement => {
     const query = rows().select(identifier);
     for (const member of members) query.whereRaw(`${indexed(member, dialect)} = ?`, [0]);
-    return reading(compiled(kind.isCounted ? query.whereNot(identifier, 0) : query));
+    return reading(compiled(query));
   });
   const [inOrder, forUpdate] = locks ? [` order by ${id}`, ' for update'] : ['', ''];
   const stamped = filled.stamped.map(({ name }) => `, ${quote(name)} = ${changed(name)}`).join('');
@@ -146,7 +146,6 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
       };
     }),
     holder,
-    noRow: kind.isCounted ? [0] : [],
     single: dialect.single?.of(
       type,
       columns,
