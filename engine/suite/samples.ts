@@ -128,12 +128,12 @@ export class Context {
   async free(type: RecordType): Promise<Identifier> {
     const canList = type.operations.has('list');
     const canAsk = canList || type.operations.has('get');
-    const tries = canAsk || !isScarce(type) ? MOST_TRIES : 0;
-    for (let count = 0; count < tries; count += 1) {
+    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
       const id = sampleOf(type.identifier, this.seed());
       const path = canList ? collection(type, among(type, [id])) : item(type, id);
       if (this.#tried.has(path)) continue;
       this.#tried.add(path);
+      if (!canAsk && isScarce(type)) break;
       if (!canAsk) return id;
       const { status, body } = await this.expect({ method: 'GET', path }, ({ status: any }) => ({ status: any }));
       if (status === 404 || [body].flat().length === 0) return id;
