@@ -185,16 +185,19 @@ function columnsOf(type: RecordType, limits: BodyLimits): CsvColumns {
   if (identifier.inRecord) columns.set(identifier.name, readerOf(identifier));
   for (const field of fields.values()) columns.set(field.name, cellReader(type, field, limits));
   // The cell of a link holds the identifier of its record; the validator refuses anything else.
-  for (const { name, toMany, target } of relations.values())
-    if (!toMany && target.identifier.inRecord)
-      columns.set(name, (cell) => {
-        const link = { [target.identifier.name]: readerOf(target.identifier)(cell).value };
-        return { value: identifierIn(link, target) === undefined ? cell : link };
-      });
-  // Unique values name a record too: `owner.customer_no`.
-  for (const relation of relations.values())
-    for (const field of relation.toMany ? [] : linkKeys(relation).flat())
-      columns.set(`${relation.name}.${field.name}`, cellReader(relation.target, field, limits));
+  const linkReader =
+    (target: RecordType): ReadCell =>
+    (cell) => {
+      const link = { [target.identifier.name]: readerOf(target.identifier)(cell).value };
+      return { value: identifierIn(link, target) === undefined ? cell : link };
+    };
+  for (const relation of relations.values()) {
+    const { name, target, toMany } = relation;
+    if (!toMany && target.identifier.inRecord) columns.set(name, linkReader(target));
+    // Unique values name a record too: `owner.customer_no`.
+    for (const one of toMany ? [] : linkKeys(relation).flatMap(({ members }) => members))
+      columns.set(`${name}.${one.name}`, 'link' in one ? linkReader(one.target) : cellReader(target, one, limits));
+  }
   return columns;
 }
 
@@ -204,18 +207,19 @@ const WRONG = new Set(['type', 'null', 'format', 'pattern', 'max-length', 'min-l
 /** Moves faults inside links to their column, and calls null an empty cell. */
 function inCells(fault: Fault, { relations }: RecordType, columns: readonly string[]): Fault {
   if (!('pointer' in fault)) return fault;
-  const [index, name = '', key = ''] = unescapedSteps(fault.pointer);
-  const column = `${name}.${key}`;
-  if (columns.includes(column)) return { ...fault, pointer: `/${index}/${escapeStep(column)}` };
-  const link = relations.get(name)?.target;
-  const isWrong = WRONG.has(fault.code);
+  const [index, own = '', key = ''] = unescapedSteps(fault.pointer);
+  const isWithin = columns.includes(`${own}.${key}`);
+  const [name, relation] = isWithin
+    ? [`${own}.${key}`, relations.get(own)?.target.relations.get(key)]
+    : [own, relations.get(own)];
+  const link = relation?.target;
   const plain =
-    link && isWrong
+    link && WRONG.has(fault.code)
       ? `"${name}" must be the ${link.identifier.name} of a record of ${link.name}: ${expectedOf(link.identifier)}`
       : fault.message;
   const isEmpty = fault.code === 'null' || (fault.code === 'required' && columns.includes(name));
   const message = isEmpty ? `An empty cell is null, but ${plain}` : plain;
-  return { ...fault, message, pointer: link ? `/${index}/${escapeStep(name)}` : fault.pointer };
+  return { ...fault, message, pointer: link || isWithin ? `/${index}/${escapeStep(name)}` : fault.pointer };
 }
 
 // CSV tables. csv-parse needs a second for a megabyte of commas, and Papa Parse cannot distinguish "" from an empty cell.
@@ -295,12 +299,14 @@ export function readCsv(text: string, asked: RecordType, limits: BodyLimits, rig
     for (const [index, name] of names.entries()) {
       const cell = cells[index] ?? null;
       const [own = name, key] = name.split('.');
-      const link = isObject(body[own]) ? body[own] : {};
-      if (cell === null) body[own] = key === undefined ? null : (body[own] ?? null);
+      // Several columns can name one record, in any order.
+      const before = body[own] ?? null;
+      if (cell === null) body[own] = before;
       else
         reader.attempt(line, `/${escapeStep(name)}`, () => {
           const { value, text: json, keys = 0 } = columns.get(name)?.(cell) ?? { value: cell };
-          body[own] = key === undefined ? value : { ...link, [key]: value };
+          const now = key === undefined ? value : { [key]: value };
+          body[own] = before === null ? now : isObject(before) && isObject(now) ? { ...before, ...now } : cell;
           reader.keys += keys;
           if (json !== undefined) kept.set(name, { name: JSON.stringify(name), text: json });
         });

@@ -2,7 +2,7 @@
 import { MAX_GIVEN_IDENTIFIER } from '../field-types/identifiers.ts';
 import { ITEMS, type ItemShape, withNull } from '../field-types/field-type.ts';
 import { byName, isObject, type JsonObject, type JsonValue } from '../json/json.ts';
-import { type Field, ITEM_TAG, type RecordType, linkKeys, type Relation } from './model.ts';
+import { type Field, ITEM_TAG, type RecordType, linkKeys, type Relation, type UniqueMembers } from './model.ts';
 
 export interface BodyWriting {
   identifier(type: RecordType, largest: number): JsonObject;
@@ -14,7 +14,7 @@ export interface BodyWriting {
   /** Schema of a refused key. */
   readonly refused: JsonValue;
   /** Requires the identifier of a linked record, or one of these groups of unique values. */
-  linkedBy(relation: Relation, keys: readonly (readonly Field[])[]): JsonObject;
+  linkedBy(relation: Relation, keys: readonly UniqueMembers[]): JsonObject;
   /** Requires the identifier of a record, or these keys. */
   linkedOr(type: RecordType, keys: readonly string[]): JsonObject;
 }

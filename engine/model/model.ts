@@ -346,28 +346,21 @@ export const recordsWithin = (type: RecordType, body: JsonObject, pointer = ''):
     });
   });
 
-/** Groups of fields whose values, all of them, name the record of a relation that only links. */
-export const linkKeys = memoized(({ target, fields, nested }: Relation): readonly (readonly Field[])[] =>
-  uniqueIndexes(target).flatMap(({ members }) => {
-    const own = members.flatMap((one) => ('column' in one && fields.includes(one) ? one : []));
-    return nested === 'link' && own.length === members.length ? [own] : [];
-  }),
+/** Fields and links whose values, all of them, name the record of a relation that only links. */
+export const linkKeys = memoized(({ target, fields, nested }: Relation): readonly UniqueMembers[] =>
+  nested === 'link'
+    ? uniqueIndexes(target).filter(({ members }) => members.every((one) => 'link' in one || fields.includes(one)))
+    : [],
 );
 
-/** The fields by which a link without an identifier names its record. */
-export const linkKeyIn = (relation: Relation, link: JsonObject): readonly Field[] | undefined =>
+/** What names the record of a link without an identifier. */
+export const linkKeyIn = (relation: Relation, link: JsonObject): UniqueMembers | undefined =>
   (link[relation.target.identifier.name] ?? null) === null
-    ? linkKeys(relation).find((fields) => fields.every(({ name }) => (link[name] ?? null) !== null))
+    ? linkKeys(relation).find(({ members }) => members.every(({ name }) => (link[name] ?? null) !== null))
     : undefined;
-
-/** Whether records of the type, or nested ones, have relations that unique values can name. */
-const hasLinkKeys = memoized((type: RecordType): boolean =>
-  [...withRelated(type)].some(({ relations }) => [...relations.values()].some((one) => linkKeys(one).length > 0)),
-);
 
 /** Whether a body names a record by unique values. */
 export const namesByValues = (type: RecordType, body: JsonObject): boolean =>
-  hasLinkKeys(type) &&
   recordsWithin(type, body).some((record) => linkKeyIn(record.relation, record.body) !== undefined);
 
 /** The request body: one record, or the array of records. */

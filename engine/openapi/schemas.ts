@@ -172,7 +172,7 @@ const writingOf = (parts: Components): BodyWriting => ({
   }),
   orNull: (schema) => ({ anyOf: [schema, { type: 'null' }] }),
   linkedBy: ({ target: { identifier } }, keys) => {
-    const all = [[identifier], ...keys].map((members) => members.map(({ name }) => name));
+    const all = [{ members: [identifier] }, ...keys].map(({ members }) => members.map(({ name }) => name));
     const [only = []] = all;
     return all.length === 1 ? { required: only } : { anyOf: all.map((required) => ({ required })) };
   },

@@ -4,6 +4,7 @@ import { expectedOf } from '../model/identifier.ts';
 import {
   documentOf,
   identifierIn,
+  linkKeyIn,
   ITEM_TAG,
   type RecordType,
   type UniqueMembers,
@@ -267,17 +268,19 @@ function keyFaultsIn(
       if (!('link' in member) || !isObject(value)) return [];
       const { name: identifier } = member.target.identifier;
       // A link must refer to a stored record: otherwise each upsert would create another.
-      if ((value[identifier] ?? null) !== null) return [];
+      if ((value[identifier] ?? null) !== null || linkKeyIn(member, value)) return [];
       const message = `"${name}" must name its record by "${identifier}": ${ON}= says that it identifies the ${type.name}`;
       return [{ ...at, message }];
     }),
   );
-  // Only the identifier of a link is part of the key.
+  // Only the identifier of a link is part of the key, or what names its record instead.
   const isKey = (fault: Fault): boolean => {
-    const steps = 'pointer' in fault ? unescapedSteps(fault.pointer).slice(isArray ? 1 : 0) : [];
-    const member = members.find(({ name }) => name === steps[0]);
-    if (!member || !('link' in member)) return member !== undefined;
-    return steps.length === 1 || (steps.length === 2 && steps[1] === member.target.identifier.name);
+    const steps = 'pointer' in fault ? unescapedSteps(fault.pointer) : [];
+    const [first, second] = isArray ? steps.slice(1) : steps;
+    const member = members.find(({ name }) => name === first);
+    if (!member || !('link' in member) || second === undefined) return member !== undefined;
+    const link = items[isArray ? Number(steps[0]) : 0]?.body[member.name] ?? null;
+    return second === member.target.identifier.name || (isObject(link) && linkKeyIn(member, link) !== undefined);
   };
   if (missing.length === 0 && !faults.some(isKey)) return [];
   // In an array, records may exist already, and some faults are only those of a create.

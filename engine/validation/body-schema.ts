@@ -69,9 +69,9 @@ const WRITING: BodyWriting = {
   orNull: (schema) => ({ if: { type: 'null' }, else: schema }),
   linkedBy: ({ name, target: { identifier } }, keys) => {
     const named = { required: [identifier.name], [LINK_ONLY]: name };
-    const byValues = keys.map((fields) => ({
-      required: fields.map((field) => field.name),
-      properties: byName(fields, () => ({ not: { type: 'null' } })),
+    const byValues = keys.map(({ members }) => ({
+      required: members.map((one) => one.name),
+      properties: byName(members, () => ({ not: { type: 'null' } })),
     }));
     return keys.length === 0 ? named : { if: { anyOf: byValues }, else: named };
   },

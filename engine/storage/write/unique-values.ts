@@ -3,10 +3,10 @@
  * that it links, which get their identifiers.
  */
 import type { SqlValue } from '../../field-types/field-type.ts';
-import { escapeStep, isObject, type JsonObject, type JsonValue } from '../../json/json.ts';
+import { byName, escapeStep, isObject, type JsonObject, type JsonValue } from '../../json/json.ts';
 import type { RawMembers } from '../../json/tokenizer.ts';
 import type { Identifier } from '../../model/identifier.ts';
-import { type Field, linkKeyIn, placeIn, type RecordType, relationsIn, type UniqueMembers } from '../../model/model.ts';
+import { linkKeyIn, placeIn, type RecordType, relationsIn, type UniqueMembers } from '../../model/model.ts';
 import { ALL_RIGHTS, entryOf, type Rights, shows } from '../../model/rights.ts';
 import { type Fault, faultyRequest, throwTogether } from '../../problem.ts';
 import { Overtaken, type Values } from '../driver.ts';
@@ -30,7 +30,12 @@ async function findSeen(within: Transaction, rights: Rights, type: RecordType, u
 export async function findItems(transaction: Transaction, request: UpsertRequest) {
   const { type, unique, faultsIn, rights = ALL_RIGHTS } = request;
   const find = (key: Values) => findSeen(transaction, rights, type, unique, key);
-  const keys = request.items.map(({ body, key = body }) => keyIn(unique, key, transaction.driver.dialect));
+  // The faults of other links are not known yet.
+  const named = request.items.map(({ body, key = body, pointer }) => {
+    return { body: byName(unique.members, ({ name }) => key[name]), pointer, identifier: undefined };
+  });
+  const { items: keyed } = await withLinked(transaction, { ...request, items: named });
+  const keys = keyed.map(({ body }) => keyIn(unique, body, transaction.driver.dialect));
   const before = await Promise.all(keys.map(find));
   const items = request.items.map(({ body, pointer, place, precondition }, index): WriteItem => {
     return { body, pointer, place, identifier: before[index], precondition };
@@ -69,11 +74,12 @@ export async function withLinked<R extends Pick<WriteRequest, 'type' | 'items' |
   const unknown = new Map<JsonObject, Fault>();
   const faulty = (request.faults ?? []).flatMap((fault) => ('pointer' in fault ? fault.pointer : []));
   /** A copy with these entries, and without these fields, that keeps the raw values. */
-  const replaced = (body: JsonObject, entries: JsonObject, fields: readonly Field[] = []): JsonObject => {
-    const kept = Object.entries(body).filter(([key]) => fields.every(({ name }) => name !== key));
+  const replaced = (body: JsonObject, entries: JsonObject, members: UniqueMembers['members'] = []): JsonObject => {
+    // Of a link, only the identifier has been compared.
+    const kept = Object.entries(body).filter(([key]) => members.every((one) => 'link' in one || one.name !== key));
     const now = { ...Object.fromEntries(kept), ...entries };
-    const members = raw.get(body);
-    if (members) raw.set(now, members);
+    const texts = raw.get(body);
+    if (texts) raw.set(now, texts);
     return now;
   };
 
@@ -86,12 +92,12 @@ export async function withLinked<R extends Pick<WriteRequest, 'type' | 'items' |
       const linked = async (item: JsonValue, at: string): Promise<JsonValue> => {
         if (!isObject(item)) return item;
         const inner = await linkedIn(target, item, at);
-        const members = faulty.some((one) => `${one}/`.startsWith(`${at}/`)) ? undefined : linkKeyIn(relation, item);
-        if (!members) return inner;
+        const unique = faulty.some((one) => `${one}/`.startsWith(`${at}/`)) ? undefined : linkKeyIn(relation, item);
+        if (!unique) return inner;
+        const { members } = unique;
         const { name } = target.identifier;
-        const unique = { name: members.map((one) => one.name).join(), members };
         const isShown = members.every((one) => shows(rights, target, one.name));
-        const values = keyIn(unique, item, transaction.driver.dialect);
+        const values = keyIn(unique, inner, transaction.driver.dialect);
         const found = isShown ? await findSeen(transaction, rights, target, unique, values) : undefined;
         // A value that equals the stored one may be spelled differently.
         if (found !== undefined) return replaced(inner, { [name]: found }, members);
