@@ -30,15 +30,12 @@ const isAlone = ({ indexes }: RecordType, field: Field): boolean =>
   field.unique ||
   indexes.some(({ unique, members }) => unique && members.every((one) => 'column' in one) && members[0] === field);
 
-const areFew = (sample: (seed: number) => JsonValue): boolean =>
-  new Set(Array.from({ length: 20 }, (_, seed) => JSON.stringify(sample(seed)))).size < 20;
-
-/** Whether an identifier or a unique field has so few samples that another record may have them. */
+/** Whether a unique field has so few samples that another record may have them. */
 export const isScarce = (type: RecordType): boolean =>
-  areFew((seed) => sampleOf(type.identifier, seed)) ||
   [...type.fields.values()].some((field) => {
-    const value = (seed: number): JsonValue => field.type.good(field, seed);
-    return isAlone(type, field) && areFew((seed) => (field.caseless ? foldedValue(value(seed)) : value(seed)));
+    const values = Array.from({ length: 20 }, (_, seed) => field.type.good(field, seed));
+    const keys = values.map((value) => JSON.stringify(field.caseless ? foldedValue(value) : value));
+    return isAlone(type, field) && new Set(keys).size < keys.length;
   });
 
 export const differing = (field: Field, stored: JsonValue): JsonValue | undefined =>
@@ -133,7 +130,6 @@ export class Context {
       const path = canList ? collection(type, among(type, [id])) : item(type, id);
       if (this.#tried.has(path)) continue;
       this.#tried.add(path);
-      if (!canAsk && isScarce(type)) break;
       if (!canAsk) return id;
       const { status, body } = await this.expect({ method: 'GET', path }, ({ status: any }) => ({ status: any }));
       if (status === 404 || [body].flat().length === 0) return id;
