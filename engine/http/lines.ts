@@ -15,7 +15,7 @@ import {
 import { NO_RAW_VALUES, type RawMember, readJson, readObject } from '../json/tokenizer.ts';
 import { expectedOf, type IdentifierField } from '../model/identifier.ts';
 import { type Field, identifierIn, linkKeys, type RecordType } from '../model/model.ts';
-import { knownMembers, type Rights } from '../model/rights.ts';
+import { knownMembers, type Rights, seesMember } from '../model/rights.ts';
 import { didYouMean, shortened } from '../names.ts';
 import { CSV_TYPE, NDJSON_TYPE } from '../operations/table.ts';
 import {
@@ -178,7 +178,7 @@ function cellReader(type: RecordType, field: Field, limits: BodyLimits): ReadCel
 
 type CsvColumns = ReadonlyMap<string, ReadCell>;
 
-function columnsOf(type: RecordType, limits: BodyLimits): CsvColumns {
+function columnsOf(type: RecordType, limits: BodyLimits, rights: Rights): CsvColumns {
   const { identifier, fields, relations } = type;
   const readerOf = (one: IdentifierField): ReadCell => (cellForm(one) === 'text' ? readText : scalarReader(true));
   const columns = new Map<string, ReadCell>();
@@ -195,7 +195,8 @@ function columnsOf(type: RecordType, limits: BodyLimits): CsvColumns {
     const { name, target, toMany } = relation;
     if (!toMany && target.identifier.inRecord) columns.set(name, linkReader(target));
     // Unique values name a record too: `owner.customer_no`.
-    for (const one of toMany ? [] : linkKeys(relation).flatMap(({ members }) => members))
+    const keys = linkKeys(relation).filter(({ members }) => members.every((one) => seesMember(rights, target, one)));
+    for (const one of toMany ? [] : keys.flatMap(({ members }) => members))
       columns.set(`${name}.${one.name}`, 'link' in one ? linkReader(one.target) : cellReader(target, one, limits));
   }
   return columns;
@@ -280,7 +281,7 @@ const misplaced = (line: number, what: string): Problem => invalidCsv(line, `The
 
 export function readCsv(text: string, asked: RecordType, limits: BodyLimits, rights: Rights): Body {
   const type = { ...asked, ...knownMembers(rights, asked) };
-  const columns = columnsOf(type, limits);
+  const columns = columnsOf(type, limits, rights);
   const reader = new LineReader(batchLimits(type, limits));
   const most = columns.size + MAX_ERRORS;
   const rows = rowsOf(text, most);

@@ -130,15 +130,15 @@ function visibleRecord(found: Findings, relation: Relation, body: JsonObject, po
   const { target, owned, toMany, nested, inverse } = relation;
   const { name } = target.identifier;
   // Only the database knows whether an owned to-one child exists.
-  const isNew = identifierIn(body, target) === undefined && (toMany || !owned);
-  if (isNew && nested === 'write' && !canCreateThrough(rights, relation)) {
+  const isNew = nested === 'write' && identifierIn(body, target) === undefined && (toMany || !owned);
+  if (isNew && !canCreateThrough(rights, relation)) {
     const at = `${pointer}/${escapeStep(name)}`;
     const [code, message] =
       body[name] === undefined
         ? ['required', `You may not create records of ${target.name} here; link an existing one by its "${name}"`]
         : ['null', `"${name}" must be an identifier: ${expectedOf(target.identifier)}`];
     if ((body[name] ?? null) === null) found.linkOnly.set(pointer, { pointer: at, code, message });
-  } else if (isNew && nested === 'write' && requiresHidden(rights, target, inverse)) {
+  } else if (isNew && requiresHidden(rights, target, inverse)) {
     const message = `You may not create records of ${target.name}${hiddenRequirement(rights, target)}; link an existing one by its "${name}"`;
     found.forbidden.push({ pointer, code: 'forbidden', message });
     return body;

@@ -30,6 +30,34 @@ relations: { hospital: { kind: belongsTo, type: Hospital, required: true } }
   'schema/hospital.yaml': `type: Hospital
 fields: { name: { type: string } }
 `,
+  'schema/stall.yaml': `type: Stall
+unique: [[region, place]]
+fields:
+  place: { type: integer }
+  team: { type: string }
+relations:
+  region: { kind: belongsTo, type: Region }
+`,
+  'schema/region.yaml': `type: Region
+fields:
+  code: { type: string, unique: true }
+  level: { type: integer }
+`,
+  'schema/trip.yaml': `type: Trip
+fields: { name: { type: string } }
+relations:
+  stall: { kind: belongsTo, type: Stall }
+`,
+  'access/guide.yaml': `role: guide
+scope: none
+read: { Trip: true, Stall: true, Region: { where: { level: 1 } } }
+write: { Trip: true, Stall: { where: { team: { claim: team } } } }
+`,
+  'access/porter.yaml': `role: porter
+scope: none
+read: { Trip: true, Stall: true }
+write: { Trip: true }
+`,
   'access/all.yaml': `role: all
 scope: none
 read: { '*': true }
@@ -53,6 +81,10 @@ beforeAll(async () => {
     { no: 'hidden', level: 3 },
   ];
   expect((await post('all', 'owners', owners)).status).toBe(201);
+  const regions = [1, 2].map((level) => ({ code: `R-${level}`, level }));
+  expect((await post('all', 'regions', regions)).status).toBe(201);
+  const stalls = [1, 2].map((id) => ({ place: 7, region: { id } }));
+  expect((await post('all', 'stalls', stalls)).status).toBe(201);
 });
 afterAll(async () => {
   await service.close();
@@ -61,12 +93,9 @@ afterAll(async () => {
 });
 
 let pets = 0;
-const post = (role: string, path: string, body: object) =>
-  service.send(
-    `POST /api/${path}`,
-    { ...as({ name: role, role, claims: {} }), 'content-type': 'application/json' },
-    JSON.stringify(body),
-  );
+const send = (title: string, role: string, body: string, type = 'application/json') =>
+  service.send(title, { ...as({ name: role, role, claims: {} }), 'content-type': type }, body);
+const post = (role: string, path: string, body: object) => send(`POST /api/${path}`, role, JSON.stringify(body));
 const adopt = (role: string, owner: object) => post(role, 'pets', { tag: `pet/${(pets += 1)}`, owner });
 
 test('a record that the role reads is linked', async () => {
@@ -94,4 +123,39 @@ test.each<[ward: object, pointer: string, code: string]>([
 ])('%j is refused for its own fault alone, although the role could not create it', async (ward, pointer, code) => {
   const answer = await post('clerk', 'pets', { tag: 'pet', ward });
   expect([answer.status, JSON.parse(answer.text)]).toMatchObject([422, { errors: [{ pointer, code }] }]);
+});
+
+describe('a set with a link', () => {
+  const travel = (region: object) => post('guide', 'trips', { stall: { place: 7, region } });
+
+  test('names a record for a role that cannot create one', async () => {
+    for (const region of [{ id: 1 }, { code: 'R-1' }])
+      expect(JSON.parse((await travel(region)).text)).toMatchObject({ stall: { id: 1 } });
+  });
+
+  test.each([
+    [{ id: 2 }, { id: 3 }],
+    [{ code: 'R-2' }, { code: 'R-3' }],
+  ])('with the hidden record %j is answered as with the absent %j', async (hidden, absent) => {
+    const [there, none] = [await travel(hidden), await travel(absent)];
+    expect([there.status, there.text]).toEqual([422, none.text]);
+    const find = (region: object) =>
+      send('PUT /api/stalls?on=region,place', 'all', JSON.stringify({ place: 8, region }));
+    expect((await find(absent)).status).toBe(422);
+  });
+});
+
+test.each([
+  ['clerk', 'pets', 'owner.passport', 'P-1'],
+  ['porter', 'trips', 'stall.region', '1'],
+  ['porter', 'trips', 'stall.place', '7'],
+])('for %s, a CSV of %s has no column %s, nor suggests it', async (role, path, column, cell) => {
+  const [hidden, absent, near] = await Promise.all(
+    [column, `${column.slice(0, -2)}zz`, column.slice(0, -1)].map((name) =>
+      send(`POST /api/${path}`, role, `${name}\n${cell}\n`, 'text/csv'),
+    ),
+  );
+  expect(hidden?.text).toContain(`Unknown column \\"${column}\\"`);
+  expect(hidden?.text.replaceAll(column, '?')).toBe(absent?.text.replaceAll(`${column.slice(0, -2)}zz`, '?'));
+  expect(near?.text).not.toContain(`\\"${column}\\"`);
 });

@@ -16,6 +16,7 @@ import { seenAmong, type Transaction, type UnknownLinks } from './session.ts';
 
 /** The record with these values, unless the client may not read it, or a record that it links: only a create tells of it then. */
 async function findSeen(within: Transaction, rights: Rights, type: RecordType, unique: UniqueMembers, key: Values) {
+  if (key.includes(null)) return undefined;
   const holder = await findHolder(within.writer, within.tables.of(type), unique, key);
   const { set = {} } = entryOf(rights, type.name, 'create') ?? {};
   const asked = { ...within, rights, sight: new Map() };
