@@ -119,8 +119,11 @@ export const OPERATIONS = {
     and: 'create',
     method: 'PUT',
     path: 'collection',
-    unsuited: (type, rights) =>
-      namedUniques(type, rights).length > 0 ? undefined : 'no unique values of the type could name the record',
+    unsuited: (type, rights) => {
+      if (namedUniques(type, rights).length > 0) return undefined;
+      const { name, inRecord } = type.identifier;
+      return `no unique values of the type could name the record${inRecord ? `; POST takes on=${name}` : ''}`;
+    },
     query: 'upsert',
     headers: [...WRITE_ONE, 'If-None-Match-Any'],
     body: { shape: 'record', mediaTypes: [JSON_TYPE] },

@@ -259,6 +259,8 @@ function resolveUnique(
   const found = declared.get(sorted(text));
   if (found) return found;
   return report('not-unique', `${quote(text)} is not declared as unique in ${type.name}`, () => {
+    if (text === type.identifier.name)
+      return `; POST with ${ON}=${text} creates or changes records by their identifiers, and PUT to its own path changes one`;
     const near = declared.get(nearest(sorted(text), declared.keys()) ?? '');
     if (near) return `; did you mean "${textOf(near)}"?`;
     return all.length === 0 ? '; no values of this type are' : `; declared are ${all.join(' and ')}`;

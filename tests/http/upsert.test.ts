@@ -59,6 +59,7 @@ describe('one service', () => {
     expect([wrong.status, placesOf(wrong)]).toEqual([422, '/0/id type']);
     const put = await send('PUT /api/owners?on=id', { id: 77, name: 'z' });
     expect([put.status, placesOf(put)]).toEqual([400, 'on not-unique']);
+    expect(put.text).toContain('POST with on=id creates or changes records by their identifiers');
   });
 
   test('of many, each is found by its own values, wherever in the array it stands', async () => {

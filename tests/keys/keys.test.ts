@@ -108,6 +108,13 @@ describe('what no identifier is', () => {
     expect(await say(title, body)).toMatchObject({ body: { errors: [{ message }] } });
   });
 
+  test('a PUT of the collection is told the way', async () => {
+    const detail = expect.stringContaining('no unique values of the type could name the record; POST takes on=no');
+    expect(await say('PUT /api/numbers?on=no', { no: 5 })).toMatchObject({ status: 405, body: { detail } });
+    expect(await say('POST /api/numbers?on=no', { no: 5 })).toMatchObject({ status: 201 });
+    expect(await say('DELETE /api/numbers/5')).toMatchObject({ status: 200 });
+  });
+
   test('another one than that of the path', async () => {
     const refused = { status: 422, body: { errors: [{ pointer: '/code', code: 'read-only' }] } };
     expect(await say('PUT /api/currencies/USD', { code: 'EUR' })).toMatchObject(refused);
