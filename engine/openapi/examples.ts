@@ -8,8 +8,6 @@ import { namedUniques } from '../model/rights.ts';
 import { unmetBy } from '../query/operators.ts';
 
 const FIRST = 1;
-/** The example's own identifier is the first sample. */
-const linkTo = ({ identifier }: RecordType): JsonObject => ({ [identifier.name]: sampleOf(identifier) });
 /** Maximum levels of required relations. */
 const MAX_DEPTH = 8;
 
@@ -25,7 +23,7 @@ export const creationExample = (type: RecordType): JsonObject => ({
 /** A new record with the first unique values that a client can name; links refer to the first record. */
 export function upsertExample(type: RecordType): JsonObject {
   const links = (namedUniques(type)[0]?.members ?? []).flatMap((member) =>
-    'target' in member ? [[member.name, linkTo(member.target)] as const] : [],
+    'target' in member ? [[member.name, identifierOf(member.target)] as const] : [],
   );
   return { ...Object.fromEntries(links), ...creationExample(type) };
 }
@@ -74,6 +72,7 @@ const shownValues = (type: RecordType, fields: readonly Field[]): JsonObject => 
   ...valuesOf(type, fields),
 });
 
+/** A link to an example is its identifier, the first sample. */
 const identifierOf = ({ identifier }: RecordType, seed = 0): JsonObject =>
   identifier.inRecord ? { [identifier.name]: sampleOf(identifier, seed) } : {};
 
@@ -87,7 +86,7 @@ const nestedExamples = (relations: readonly Relation[], depth: number): JsonObje
 /** A relation in a body: a new record if allowed, a link if one is required, else undefined. */
 function nestedExample(relation: Relation, depth: number): JsonValue | undefined {
   const { source, target, nested, owned, required, toMany, kind, inverse } = relation;
-  if (required && nested === 'link') return linkTo(target);
+  if (required && nested === 'link') return identifierOf(target);
   if (nested !== 'write' || (kind !== 'belongsTo' && !owned) || depth > MAX_DEPTH) return undefined;
   // A related record of the same type would repeat the record's unique values.
   const repeatsValues = source === target && target.indexes.some(({ unique }) => unique);

@@ -1,6 +1,5 @@
 /** Creates, changes and deletes records: validates bodies and passes them to the store. */
 import { escapeStep, inDocumentOrder, isObject, type JsonObject, unescapedSteps } from '../json/json.ts';
-import { expectedOf } from '../model/identifier.ts';
 import {
   documentOf,
   identifierIn,
@@ -160,12 +159,9 @@ function misnamedIn(type: RecordType, record: ParsedRecord): readonly Fault[] {
   const { body, pointer } = record;
   const { name } = type.identifier;
   const wrong = conditions.wrongTag(record);
-  if (identifierIn(body, type) !== undefined) return wrong;
-  const isMissing = (body[name] ?? null) === null;
-  const message = isMissing
-    ? `"${name}" is required: it says which record to change`
-    : `"${name}" must be an identifier: ${expectedOf(type.identifier)}`;
-  return [{ pointer: `${pointer}/${escapeStep(name)}`, code: isMissing ? 'required' : 'type', message }, ...wrong];
+  if ((body[name] ?? null) !== null) return wrong;
+  const message = `"${name}" is required: it says which record to change`;
+  return [{ pointer: `${pointer}/${escapeStep(name)}`, code: 'required', message }, ...wrong];
 }
 
 /** Returns the deleted record, without a tag. */

@@ -4,7 +4,7 @@ import { type ItemShape, withoutNull } from '../field-types/field-type.ts';
 import { MAX_GIVEN_IDENTIFIER } from '../field-types/identifiers.ts';
 import { byName, escapeStep, type JsonObject, unescapedSteps } from '../json/json.ts';
 import { type BodyWriting, changeSchema, creationSchema, relatedSchema, valueSchema } from '../model/bodies.ts';
-import { expectedOf, type IdentifierField, sampleOf } from '../model/identifier.ts';
+import { expectedOf, sampleOf } from '../model/identifier.ts';
 import { type BodyRecord, ITEM_TAG, type RecordType, type Relation, type Variant } from '../model/model.ts';
 import { didYouMean, shortened } from '../names.ts';
 import { type Fault, MAX_ERRORS } from '../problem.ts';
@@ -69,22 +69,18 @@ const WRITING: BodyWriting = {
   orNull: (schema) => ({ if: { type: 'null' }, else: schema }),
   linkedBy: ({ name, target: { identifier } }, keys) => {
     const named = { required: [identifier.name], [LINK_ONLY]: name };
-    const byValues = keys.map(({ members }) => ({
-      required: members.map((one) => one.name),
-      properties: byName(members, () => ({ not: { type: 'null' } })),
-    }));
-    return keys.length === 0 ? named : { if: { anyOf: byValues }, else: named };
+    return keys.length === 0 ? named : { if: { anyOf: keys.map(({ members }) => given(members)) }, else: named };
   },
   linkedOr: ({ identifier }, keys) => ({
-    if: linksBy(identifier),
+    if: given([identifier]),
     else: { required: keys },
   }),
 };
 
-/** Null stands for none; any other value means to link. */
-const linksBy = ({ name }: IdentifierField): JsonObject => ({
-  required: [name],
-  properties: { [name]: { not: { type: 'null' } } },
+/** Null stands for none. */
+const given = (members: readonly { readonly name: string }[]): JsonObject => ({
+  required: members.map(({ name }) => name),
+  properties: byName(members, () => ({ not: { type: 'null' } })),
 });
 
 export const fieldSchema = (field: ItemShape): JsonObject =>
