@@ -3,7 +3,7 @@ import { createInterface } from 'node:readline/promises';
 import type { Model } from '../model/model.ts';
 import { StartError } from '../problem.ts';
 import { suiteOf } from '../suite/suite.ts';
-import { caseName, failureText, type Result, run, summaryText } from '../suite/run.ts';
+import { failureText, type Result, run, summaryText } from '../suite/run.ts';
 import { print, printable, printError } from '../process.ts';
 import { BOOLEAN, command, readModel, STRING, typeNamed } from './command.ts';
 
@@ -58,9 +58,8 @@ function report(results: readonly Result[], json: boolean, write: boolean): void
     return print(JSON.stringify(rows, null, 2));
   }
   for (const result of results.filter(({ outcome }) => outcome === 'failed')) print(`${failureText(result)}\n`);
-  // Without --write, most are.
-  const skipped = write ? results.filter(({ outcome }) => outcome === 'skipped') : [];
-  for (const result of skipped) print(`Skipped: ${caseName(result)}`);
+  for (const { case: one, outcome } of write ? results : [])
+    if (outcome === 'skipped') print(`Skipped: ${one.type || 'Service'}: ${one.title}`);
   print(summaryText(results));
 }
 

@@ -59,7 +59,7 @@ export function recordCases(add: AddCase, type: RecordType): void {
     await context.expect({ method: 'GET', path: item(type, id) }, shows(type, 200, record, { etag: tagOf(type) }));
   });
   add(`GET ${one} of no record`, operations.has('get'), async (context) =>
-    context.expect({ method: 'GET', path: item(type, await context.absent(type)) }, problem(404, 'record-not-found')),
+    context.expect({ method: 'GET', path: item(type, await context.free(type)) }, problem(404, 'record-not-found')),
   );
   if (operations.has('update')) updates(add, type);
   add(`DELETE ${one}`, operations.has('create') && operations.has('delete'), async (context) => {
@@ -418,7 +418,7 @@ function relationCases(add: AddCase, relation: Relation): void {
   // Where clients make identifiers, such a body creates a record.
   const isAbsent = inRecord && !(writes && target.identifier.by === 'client');
   const notFound = [422, 'invalid-reference', at(key)] as const;
-  const absentIn = async (context: Context) => valueOf(idOf(target, await context.absent(target)));
+  const absentIn = async (context: Context) => valueOf(idOf(target, await context.free(target)));
   post('a record that is not there', isAbsent, absentIn, notFound);
   const isOnlyLinked = nested === 'link' && inRecord;
   post('a new record, where only links are allowed', isOnlyLinked, () => valueOf({}), [422, 'invalid-body', at(key)]);

@@ -302,11 +302,9 @@ export async function run(cases: readonly Case[], options: RunOptions): Promise<
 
 const nameOf = ({ case: { type } }: Result): string => type || 'Service';
 
-export const caseName = (result: Result): string => `${nameOf(result)}: ${result.case.title}`;
-
 export const failureText = (result: Result): string =>
   [
-    caseName(result),
+    `${nameOf(result)}: ${result.case.title}`,
     ...result.request.split('\n').map((line) => `  ${line}`),
     ...result.differences.flatMap(({ place, expected, actual }) => [
       `    ${place}`,

@@ -74,6 +74,7 @@ export function badValues(shape: Shape & Pick<ItemShape, 'type'>): readonly Json
 }
 
 const MOST_VARIATIONS = 3000;
+const MOST_TRIES = 50;
 
 /** Bodies with other values in one or several of these fields. */
 export function variations(body: JsonObject, fields: readonly Field[]): readonly JsonObject[] {
@@ -101,8 +102,6 @@ interface BodyWish {
   readonly values?: JsonObject;
 }
 
-const MOST_TRIES = 50;
-
 /** The tools of a running case. */
 export class Context {
   readonly expect: Expect;
@@ -121,8 +120,9 @@ export class Context {
     return (this.#samples.seed += 1);
   }
 
-  /** A key for a new record. Clients may have given a sample to a record of theirs, which no case may change. */
+  /** An identifier that no record has. Clients may have given a sample to a record of theirs, which no case may change. */
   async free(type: RecordType): Promise<Identifier> {
+    if (type.identifier.by === 'service') return missing(type);
     const canList = type.operations.has('list');
     const canAsk = canList || type.operations.has('get');
     for (let tries = 0; tries < MOST_TRIES; tries += 1) {
@@ -135,11 +135,6 @@ export class Context {
       if (status === 404 || [body].flat().length === 0) return id;
     }
     throw new Skip();
-  }
-
-  /** An identifier that no record has. */
-  async absent(type: RecordType): Promise<Identifier> {
-    return type.identifier.by === 'client' ? this.free(type) : missing(type);
   }
 
   /** A body that create accepts. */
@@ -173,8 +168,7 @@ export class Context {
   placeholders(type: RecordType): JsonObject {
     const targets = neededBy(type).filter(({ target }) => target.identifier.inRecord);
     const key = type.identifier.by === 'client' ? idOf(type, sampleOf(type.identifier, this.seed())) : {};
-    const links = targets.map(({ name, target }) => [name, idOf(target, missing(target, this.seed()))] as const);
-    return { ...key, ...Object.fromEntries(links) };
+    return { ...key, ...byName(targets, ({ target }) => idOf(target, missing(target, this.seed()))) };
   }
 
   /** A new record or, without `create`, the first existing one. */

@@ -130,7 +130,7 @@ function rowCases(add: AddCase, type: RecordType, options: Options): void {
     add(title.join(' ; '), isPossible, async (context) => {
       const made = isNew ? await newRecord(context, type) : {};
       const isGuarded = isNew && method !== 'GET' && method !== 'HEAD' && who !== 'bare' && !isCompared;
-      const other = /\b(ITEM|OTHER)\b/.test(row) ? await context.absent(type) : '';
+      const other = /\b(ITEM|OTHER)\b/.test(row) ? await context.free(type) : '';
       const own = { ID: key, OTHER: JSON.stringify(other) };
       const sent = {
         method,
