@@ -84,9 +84,9 @@ const named: IdentifierKind = {
 function sampleText(shape: Shape, seed: number): string {
   const { examples, constraints } = shape;
   const { pattern } = constraints;
-  if (typeof pattern !== 'string') return String(examples[seed] ?? string.good(shape, seed)).replaceAll(' ', '-');
+  if (examples[seed] !== undefined) return String(examples[seed]);
+  if (typeof pattern !== 'string') return String(string.good(shape, seed)).replace(/^ /, 'x').replaceAll(' ', '-');
   const example = String(pick(examples, seed));
-  if (examples[seed] !== undefined) return example;
   const matcher = compilePattern(pattern);
   return SPANS.map((span) => varied(example, seed % span)).find((text) => matcher.test(text)) ?? example;
 }

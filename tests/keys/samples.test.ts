@@ -14,3 +14,12 @@ test.each<[pattern: string, example: string, differing: number]>([
   expect(samples.filter((sample) => !new RegExp(pattern, 'u').test(sample))).toEqual([]);
   expect(new Set(samples).size).toBeGreaterThanOrEqual(differing);
 });
+
+test.each<[constraints: object, examples: readonly string[], sample: string]>([
+  [{}, ['A B'], 'A B'],
+  [{}, [], 'sample-0'],
+  [{ maxLength: 2 }, [], 'x0'],
+  [{ maxLength: 1 }, [], '0'],
+])('with %j and the examples %j: %j', (constraints, examples, sample) => {
+  expect(identifierKinds.get('string')?.sample({ constraints: { ...constraints }, examples }, 0)).toBe(sample);
+});
