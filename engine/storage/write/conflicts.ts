@@ -103,10 +103,8 @@ async function conflictsIn(session: WriteSession, index: UniqueMembers, nodes: r
 const changes = (node: Node, members: UniqueMembers['members']): boolean =>
   !node.stored || members.some((member) => isReplaced(node, columnOf(member)));
 
-export async function findHolder(writer: Writer, table: WriteTable, index: UniqueMembers, key: Values) {
-  const found = key.includes(null) ? undefined : await writer.value(table.holder(index.name, index.members), key);
-  return found as Identifier | undefined;
-}
+export const findHolder = async (writer: Writer, table: WriteTable, { name, members }: UniqueMembers, key: Values) =>
+  (key.includes(null) ? undefined : await writer.value(table.holder(name, members), key)) as Identifier | undefined;
 
 /** The unique values of a body, as an index holds them. A record to be created counts as null: nothing links it yet. */
 export const keyIn = ({ members }: UniqueMembers, body: JsonObject, { name }: Dialect): Values =>

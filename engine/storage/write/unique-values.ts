@@ -16,15 +16,15 @@ import { seenAmong, type Transaction, type UnknownLinks } from './session.ts';
 
 /** The record with these values, unless the client may not read it, or a record that it links: only a create tells of it then. */
 async function findSeen(within: Transaction, rights: Rights, type: RecordType, unique: UniqueMembers, key: Values) {
-  if (key.includes(null)) return undefined;
   const holder = await findHolder(within.writer, within.tables.of(type), unique, key);
+  if (holder === undefined) return undefined;
   const { set = {} } = entryOf(rights, type.name, 'create') ?? {};
   const asked = { ...within, rights, sight: new Map() };
-  const isSeen = async (of: RecordType, identifier?: SqlValue): Promise<boolean> =>
-    (await seenAmong(asked, of, [(identifier ?? '') as Identifier])).length > 0;
+  const isSeen = async (of: RecordType, identifier: SqlValue | undefined): Promise<boolean> =>
+    (await seenAmong(asked, of, [identifier as Identifier])).length > 0;
   for (const [at, one] of unique.members.entries())
     if ('link' in one && !Object.hasOwn(set, one.name) && !(await isSeen(one.target, key[at]))) return undefined;
-  return holder !== undefined && (await isSeen(type, holder)) ? holder : undefined;
+  return (await isSeen(type, holder)) ? holder : undefined;
 }
 
 /** If two writers both find no record, the unique index stops one, which runs again and finds the record. */
@@ -108,10 +108,9 @@ export async function withLinked<R extends Pick<WriteRequest, 'type' | 'items' |
         return inner;
       };
       const at = `${pointer}/${escapeStep(key)}`;
-      const now = Array.isArray(value)
+      entries[key] = Array.isArray(value)
         ? await Promise.all(value.map((item: JsonValue, index) => linked(item, `${at}/${index}`)))
         : await linked(value, at);
-      entries[key] = now;
     }
     return Object.keys(entries).length === 0 ? body : replaced(body, entries);
   }
