@@ -209,18 +209,15 @@ const WRONG = new Set(['type', 'null', 'format', 'pattern', 'max-length', 'min-l
 function inCells(fault: Fault, { relations }: RecordType, columns: readonly string[]): Fault {
   if (!('pointer' in fault)) return fault;
   const [index, own = '', key = ''] = unescapedSteps(fault.pointer);
-  const isWithin = columns.includes(`${own}.${key}`);
-  const [name, relation] = isWithin
-    ? [`${own}.${key}`, relations.get(own)?.target.relations.get(key)]
-    : [own, relations.get(own)];
-  const link = relation?.target;
+  const name = columns.includes(`${own}.${key}`) ? `${own}.${key}` : own;
+  const link = (name === own ? relations.get(own) : relations.get(own)?.target.relations.get(key))?.target;
   const plain =
     link && WRONG.has(fault.code)
       ? `"${name}" must be the ${link.identifier.name} of a record of ${link.name}: ${expectedOf(link.identifier)}`
       : fault.message;
   const isEmpty = fault.code === 'null' || (fault.code === 'required' && columns.includes(name));
   const message = isEmpty ? `An empty cell is null, but ${plain}` : plain;
-  return { ...fault, message, pointer: link || isWithin ? `/${index}/${escapeStep(name)}` : fault.pointer };
+  return { ...fault, message, pointer: link || name !== own ? `/${index}/${escapeStep(name)}` : fault.pointer };
 }
 
 // CSV tables. csv-parse needs a second for a megabyte of commas, and Papa Parse cannot distinguish "" from an empty cell.

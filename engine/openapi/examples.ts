@@ -72,7 +72,6 @@ const shownValues = (type: RecordType, fields: readonly Field[]): JsonObject => 
   ...valuesOf(type, fields),
 });
 
-/** A link to an example is its identifier, the first sample. */
 const identifierOf = ({ identifier }: RecordType, seed = 0): JsonObject =>
   identifier.inRecord ? { [identifier.name]: sampleOf(identifier, seed) } : {};
 

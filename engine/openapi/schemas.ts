@@ -172,9 +172,10 @@ const writingOf = (parts: Components): BodyWriting => ({
   }),
   orNull: (schema) => ({ anyOf: [schema, { type: 'null' }] }),
   linkedBy: ({ target: { identifier } }, keys) => {
-    const all = [{ members: [identifier] }, ...keys].map(({ members }) => members.map(({ name }) => name));
-    const [only = []] = all;
-    return all.length === 1 ? { required: only } : { anyOf: all.map((required) => ({ required })) };
+    const all = [{ members: [identifier] }, ...keys].map(({ members }) => ({
+      required: members.map((one) => one.name),
+    }));
+    return keys.length === 0 ? { required: [identifier.name] } : { anyOf: all };
   },
   linkedOr: (type, keys) => {
     const { name } = type.identifier;

@@ -120,9 +120,8 @@ export const OPERATIONS = {
     method: 'PUT',
     path: 'collection',
     unsuited: (type, rights) => {
-      if (namedUniques(type, rights).length > 0) return undefined;
-      const { name, inRecord } = type.identifier;
-      return `no unique values of the type could name the record${inRecord ? `; POST takes on=${name}` : ''}`;
+      const other = type.identifier.inRecord ? `; POST takes on=${type.identifier.name}` : '';
+      return namedUniques(type, rights).length > 0 ? undefined : `no unique values could name the record${other}`;
     },
     query: 'upsert',
     headers: [...WRITE_ONE, 'If-None-Match-Any'],
