@@ -84,6 +84,9 @@ export class Problem extends Error {
   }
 }
 
+export const notOffered = (method: string, allow: string, why = ''): Problem =>
+  new Problem('method-not-allowed', `${method} is not offered here; ${allow} are${why}`, { headers: { Allow: allow } });
+
 /** Makes a Problem with the message of the first fault and the number of the others. */
 export function faultyRequest(
   code: ProblemCode,

@@ -5,7 +5,7 @@ import type { Budget } from '../edge/budget.ts';
 import { CallerGone, type Position } from '../edge/caller.ts';
 import type { Log } from '../log.ts';
 import { withCurrentModel } from '../operations/operation.ts';
-import { Problem } from '../problem.ts';
+import { notOffered, Problem } from '../problem.ts';
 import { DRY_RUN } from '../query/resolve.ts';
 import type { Settings } from '../settings/settings.ts';
 import * as answers from './answer.ts';
@@ -205,6 +205,5 @@ const isDryRun = (query: string): boolean => new URLSearchParams(query).get(DRY_
 function refuseMethod(method: string, { allow, refused }: Route): never {
   const { isForbidden, why } = refused.get(method) ?? { isForbidden: false, why: '' };
   if (isForbidden) throw new Problem('forbidden', `You may not ${method} here${why}; allowed are ${allow}`);
-  const message = `${method} is not offered here; ${allow} are${why}`;
-  throw new Problem('method-not-allowed', message, { headers: { Allow: allow } });
+  throw notOffered(method, allow, why);
 }

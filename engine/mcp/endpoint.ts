@@ -15,7 +15,7 @@ import { decode, isObject, type JsonObject } from '../json/json.ts';
 import { readObject, type TextLimits } from '../json/tokenizer.ts';
 import { JSON_TYPE } from '../operations/table.ts';
 import { textOf } from '../operations/body.ts';
-import { Problem } from '../problem.ts';
+import { notOffered } from '../problem.ts';
 import { createAgentServer, faultOfParams } from './tools.ts';
 
 const METHODS = 'POST, OPTIONS';
@@ -31,10 +31,7 @@ export function createAgentEndpoint(engine: Engine, { title, ...limits }: TextLi
     if (isPreflight(request)) return host.reply(options, request, response);
     const model = engine.clients().of(request).seen();
     if (method === 'OPTIONS') return host.reply(options, request, response);
-    if (method !== 'POST') {
-      const message = `${method} is not offered here; ${METHODS} are: there are no sessions or streams`;
-      throw new Problem('method-not-allowed', message, { headers: { Allow: METHODS } });
-    }
+    if (method !== 'POST') throw notOffered(method, METHODS, ': there are no sessions or streams');
     acceptedType(request.headers.accept, [JSON_TYPE]);
     const caller = new BudgetCaller(budget, position, new HttpClient(response, host.addressOf));
     try {

@@ -19,11 +19,9 @@ export const docsPage = (title: string, guarded: boolean): string =>
       <script src="docs/reference.js" defer></script>`,
     body: html`<p class="back"><a href=".">${title}</a></p>
       ${guarded ? html`<div class="back">${tokenForm(guarded)}</div>` : NO_HTML}
-      ${
-        guarded
-          ? html`<main id="reference" data-guarded><p class="back">Enter a token to see the operations.</p></main>`
-          : html`<main id="reference"></main>`
-      }
+      <main id="reference" ${guarded ? html` data-guarded` : NO_HTML}>
+        ${guarded ? html`<p class="back">Enter a token to see the operations.</p>` : NO_HTML}
+      </main>
       <noscript
         ><p class="back">
           The reference needs JavaScript. The document behind it: <a href="openapi.json">openapi.json</a>.

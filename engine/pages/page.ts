@@ -1,6 +1,6 @@
 /** HTML templates, page layout, security policy. */
 import type { IRouter, RequestHandler } from 'express';
-import { Problem } from '../problem.ts';
+import { notOffered } from '../problem.ts';
 
 export interface ServiceInfo {
   readonly title: string;
@@ -89,16 +89,12 @@ export const contentPolicy = (own: Readonly<Record<string, string>> = {}): strin
     .map(([name, sources]) => `${name} ${sources}`)
     .join('; ');
 
-const METHODS = 'GET, HEAD';
-
 /** Serves GET and HEAD, and refuses the rest (405), after all handlers but the last, such as the token check. */
 export function readOnly(router: IRouter, path: string, ...serve: RequestHandler[]): void {
   const route = router.route(path);
   for (const before of serve.slice(0, -1)) route.all(before);
   route.get(serve.slice(-1)).all(({ method }) => {
-    throw new Problem('method-not-allowed', `${method} is not offered here; ${METHODS} are`, {
-      headers: { Allow: METHODS },
-    });
+    throw notOffered(method, 'GET, HEAD');
   });
 }
 
