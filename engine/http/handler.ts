@@ -141,7 +141,7 @@ function createServe(routesOf: RoutesOf, options: ServeOptions) {
     // Browsers send preflight requests without a token.
     if (guarded && answers.isPreflight(request)) return { status: 204, headers: {}, body: undefined };
     const { route, identifier, refusal } = findRoute(routesOf(request), target);
-    if (method === 'OPTIONS') return route.options;
+    if (method === 'OPTIONS') return route.options({ identifier, caller });
     const { serve, mediaTypes, label } = route.offers.get(method) ?? refuseMethod(method, route);
     if (watched) watched.label = label;
     const isWrite = method !== 'GET' && method !== 'HEAD';

@@ -113,7 +113,7 @@ export interface Route {
   /** Methods that the client's token forbids, or that the type cannot offer, and the end of the message that says so. */
   readonly refused: ReadonlyMap<string, { readonly isForbidden: boolean; readonly why: string }>;
   readonly allow: string;
-  readonly options: Answer;
+  readonly options: (asked: Pick<Exchange, 'identifier' | 'caller'>) => Answer | Promise<Answer>;
 }
 
 interface TypeRoutes {
@@ -191,9 +191,24 @@ function routeOf(service: Service, bindings: readonly Binding[], path: Operation
       if (method === 'PATCH' && body) acceptPatch = { 'Accept-Patch': body.mediaTypes.join(', ') };
     } else for (const one of methods) refused.set(one, { isForbidden: true, why: refusal });
   }
+  const route = routeWith(offers, refused, acceptPatch);
+  /** A role may write some records of a type, and not others. */
+  const options: Route['options'] = async (asked) => {
+    const identifier = parseIdentifier(asked.identifier, type);
+    await get(service, identifier, service.queries.view('include='), asked.caller);
+    const forbidden = new Set<string>();
+    for (const action of ['update', 'delete'] as const)
+      if (!(await service.store.may(action, type, identifier, rights, asked.caller))) forbidden.add(action);
+    const allowed = new Map([...offers].filter(([, { label }]) => !forbidden.has(label.operation)));
+    return routeWith(allowed, refused, allowed.has('PATCH') ? acceptPatch : {}).options(asked);
+  };
+  return path === 'item' && rights.checked ? { ...route, options } : route;
+}
+
+function routeWith(offers: Route['offers'], refused: Route['refused'], acceptPatch: HeaderMap): Route {
   const allow = [...offers.keys(), 'OPTIONS'].join(', ');
-  const options: Answer = { status: 204, headers: { Allow: allow, ...acceptPatch }, body: undefined };
-  return { offers, refused, allow, options };
+  const answer: Answer = { status: 204, headers: { Allow: allow, ...acceptPatch }, body: undefined };
+  return { offers, refused, allow, options: () => answer };
 }
 
 /** `about`: the client's name, its role and its operations by type. */
@@ -207,15 +222,8 @@ export const meOffer = (about: () => string): Offer => ({
 });
 
 /** The route of an offer that has a path of its own, such as `/api/$me`, and only reads. */
-function routeTo(offer: Offer): Route {
-  const allow = 'GET, HEAD, OPTIONS';
-  return {
-    offers: new Map(['GET', 'HEAD'].map((method) => [method, offer])),
-    refused: new Map(),
-    allow,
-    options: { status: 204, headers: { Allow: allow }, body: undefined },
-  };
-}
+const routeTo = (offer: Offer): Route =>
+  routeWith(new Map(['GET', 'HEAD'].map((method) => [method, offer])), new Map(), {});
 
 /** Whether the path is below the root, or is the root without its last slash. */
 export const isBelow = (path: string, root: string): boolean => path.startsWith(root) || path === root.slice(0, -1);

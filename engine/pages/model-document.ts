@@ -41,6 +41,7 @@ export function* modelDocument(
     title: about.title,
     api: prefix + API_ROOT.slice(0, -1),
     limits: Object.fromEntries(LIMITS.map((name) => [name, about.limits[name]])),
+    rightsByRecord: rights.checked !== undefined,
     types: entries,
   };
 }

@@ -5,7 +5,7 @@ import type { JsonObject, JsonValue } from '../json/json.ts';
 import type { RawValues } from '../json/tokenizer.ts';
 import type { Identifier } from '../model/identifier.ts';
 import type { BodyRecord, RecordType, UniqueMembers } from '../model/model.ts';
-import type { Rights } from '../model/rights.ts';
+import type { Action, Rights } from '../model/rights.ts';
 import type { Fault } from '../problem.ts';
 import type { ListQuery, LogQuery, SummaryQuery, View } from '../query/list-query.ts';
 import type { Awaitable, ServerUsage } from './driver.ts';
@@ -173,6 +173,8 @@ export interface Store {
   readonly restore: WriteVerb<RecordRestoration, WrittenRecords>;
   /** Deletes all records that match the query, or none. Problem: `too-many-affected`. */
   readonly deleteFound: WriteVerb<DeleteFoundRequest, DeletedRecords>;
+  /** Whether the role's conditions on the record allow it; those of the owner of a part are not asked. */
+  may(action: Action, type: RecordType, identifier: Identifier, rights: Rights, caller: Caller): Awaitable<boolean>;
   get(view: View, identifier: Identifier, caller?: Caller): Awaitable<string | undefined>;
   page(query: ListQuery, count: CountMode, caller?: Caller): Awaitable<Page>;
   /** Reads the list from the offset on. */

@@ -124,6 +124,8 @@ export interface TypeInfo {
 export interface StudioModel {
   readonly title: string;
   readonly token: { readonly name: string } | null;
+  /** Whether a role may write some records of a type and not others; OPTIONS tells for each. */
+  readonly rightsByRecord: boolean;
   readonly limits: Readonly<
     Record<'batchLimit' | 'bodyItems' | 'bodyLimit' | 'maxFilters' | 'maxIncludes' | 'writeRows', number>
   >;

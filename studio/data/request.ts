@@ -8,7 +8,7 @@ export const ROOT = new URL(document.getElementById('studio')?.dataset['root'] ?
 export const API = new URL('api/', ROOT);
 
 export interface Sent {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly method: 'GET' | 'OPTIONS' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Below the interface, with its query. */
   readonly target: string;
   readonly headers?: Readonly<Record<string, string>>;

@@ -12,6 +12,7 @@ import { ProblemAlert } from '../app/problem-alert.tsx';
 import { useVariant, VariantChoice } from '../app/variant-choice.tsx';
 import { Waiting } from '../app/waiting.tsx';
 import { isValueObject, textOf, type Value, type ValueObject } from '../data/json.ts';
+import { useAllowed } from '../data/allowed.ts';
 import {
   can,
   type FieldInfo,
@@ -42,7 +43,8 @@ interface RecordPageProps {
   readonly id: string;
 }
 
-export default function RecordPage({ type, id }: RecordPageProps) {
+export default function RecordPage({ type: all, id }: RecordPageProps) {
+  const type = useAllowed(all, id);
   const say = useText();
   const model = useModel();
   const navigate = useNavigate();

@@ -424,6 +424,34 @@ test('a hidden record and none are answered alike', async () => {
   }
 });
 
+test.each([
+  ['branch', 'orders/$mine', 'GET, HEAD, PUT, PATCH, DELETE, OPTIONS'],
+  ['branch', 'orders/$paid', 'GET, HEAD, PUT, PATCH, OPTIONS'],
+  ['branch', 'orders/$closed', 'GET, HEAD, OPTIONS'],
+  ['branch', 'customers/$ada', 'GET, HEAD, PUT, PATCH, OPTIONS'],
+  ['remover', 'orders/$mine', 'GET, HEAD, DELETE, OPTIONS'],
+  ['remover', 'branches/$north', 'GET, HEAD, DELETE, OPTIONS'],
+  ['counted', 'orders/$mine', 'GET, HEAD, PUT, PATCH, OPTIONS'],
+  ['linker', 'orders/$closed', 'GET, HEAD, OPTIONS'],
+  ['hider', 'orders/$mine', 'GET, HEAD, PUT, PATCH, OPTIONS'],
+])('OPTIONS tells %s what it may do with %s: %s', async (role, path, allow) => {
+  const { status, headers, text } = await send(role, `OPTIONS /api/${path}`);
+  expect([status, headers['allow'], text]).toEqual([204, allow, '']);
+  expect(headers['accept-patch'] !== undefined).toBe(allow.includes('PATCH'));
+  const deletion = await send(role, `DELETE /api/${path}?dryRun=true`);
+  expect(deletion.status === 403).toBe(!allow.includes('DELETE'));
+});
+
+test('OPTIONS answers a hidden record as none, and what is no identifier as GET does', async () => {
+  const options = (path: string) => send('branch', `OPTIONS /api/orders/${path}`);
+  const [hidden, none, faulty] = [await options('$theirs'), await options('$none'), await options('x')];
+  expect(hidden.text.replaceAll(String(ids['theirs']), 'N')).toBe(none.text.replaceAll(String(ids['none']), 'N'));
+  expect([hidden.status, none.status, faulty.status]).toEqual([404, 404, 400]);
+  expect((await send('hider', 'OPTIONS /api/orders/$closed')).status).toBe(404);
+  const collection = await send('branch', 'OPTIONS /api/orders');
+  expect(collection.headers['allow']).toBe('GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS');
+});
+
 test('a record without a right to read it has no body, tag and address', async () => {
   const created = await send('blind', 'POST /api/orders', { number: '$new', branch: $('south') });
   expect([created.status, created.text, created.headers['location'], created.headers['etag']]).toEqual([

@@ -3,12 +3,12 @@ import { NO_CLIENT } from '../../edge/caller.ts';
 import { MAX_IN_VALUES } from '../../field-types/field-type.ts';
 import type { Identifier } from '../../model/identifier.ts';
 import { type Model, namesByValues, relationsIn, type UniqueMembers, wholeOf } from '../../model/model.ts';
-import { ALL_RIGHTS, namesRecords } from '../../model/rights.ts';
+import { ALL_RIGHTS, entryOf, namesRecords } from '../../model/rights.ts';
 import { faultyRequest, Problem, reworded, throwTogether } from '../../problem.ts';
 import type { View } from '../../query/list-query.ts';
 import { type Clock, createStamp } from '../columns.ts';
 import { inGroups } from '../dialect.ts';
-import { type Driver, Overtaken, type Statement, type Writer } from '../driver.ts';
+import { type Driver, Overtaken, type Reader, type Statement, type Writer } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type * as stored from '../store.ts';
 import { METADATA } from '../tables.ts';
@@ -35,7 +35,10 @@ import { deleteSingle, writeSingle } from './single.ts';
 import { createTables, rowOf } from './tables.ts';
 import { findItems, withLinked } from './unique-values.ts';
 
-export type Writes = Pick<stored.Store, 'write' | 'upsert' | 'delete' | 'restore' | 'deleteFound' | 'forgetKeys'> & {
+export type Writes = Pick<
+  stored.Store,
+  'write' | 'upsert' | 'delete' | 'restore' | 'deleteFound' | 'may' | 'forgetKeys'
+> & {
   insert(writer: Writer, records: Pick<stored.WriteRequest, 'type' | 'items'>): Promise<void>;
   remove(writer: Writer, record: Pick<stored.RecordDeletion, 'type' | 'view' | 'identifier'>): Promise<stored.Written>;
 };
@@ -177,6 +180,11 @@ export function createWrites(
     },
     remove: (writer, record) =>
       deleteOne({ ...context, writer, isSearched: true }, { ...record, author: null, stamp: createStamp(clock, null) }),
+    may: async (action, type, identifier, rights, caller) => {
+      const { where, owners } = entryOf(rights, type.name, action) ?? {};
+      const meeting = (reader: Reader) => reads.meeting(reader, rights, type, where, [identifier]);
+      return owners !== undefined || (await driver.read(meeting, caller)).has(identifier);
+    },
     forgetKeys: (hours) => forgetKeys(driver, hours),
   };
 }

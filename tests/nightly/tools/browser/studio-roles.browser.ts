@@ -43,3 +43,24 @@ test('each form has the inputs that the role may send, and what is saved is acce
   expect(complaints).toEqual([]);
   await close();
 });
+
+test('the page of a record offers what the role may do with that record', async () => {
+  const { page, complaints, close } = await visit({ locale: 'en-US' });
+  await page.addInitScript(`sessionStorage.setItem('records-token', ${JSON.stringify(branch)})`);
+  const edit = page.getByRole('link', { name: 'Edit', exact: true });
+  await open(page, '/orders/1');
+  await edit.click();
+  await page.getByRole('combobox', { name: 'State' }).click();
+  await page.getByRole('option', { name: 'Shipped' }).click();
+  const told = page.waitForResponse((answer) => answer.request().method() === 'OPTIONS');
+  await save(page);
+  expect((await told).headers()['allow']).toBe('GET, HEAD, OPTIONS');
+  await page.waitForURL(/\/orders\/1$/);
+  await edit.waitFor({ state: 'detached' });
+  await page.getByRole('link', { name: 'Duplicate' }).waitFor();
+  // A key does what the button would.
+  await page.keyboard.press('e');
+  expect(page.url()).toMatch(/\/orders\/1$/);
+  expect(complaints).toEqual([]);
+  await close();
+});
