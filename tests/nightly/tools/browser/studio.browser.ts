@@ -205,6 +205,20 @@ test('a list does not wait for its total', async () => {
   await close();
 });
 
+test('the menu asks for the total of each type once', async () => {
+  const { page, close } = await visit({ locale: 'en-US' });
+  const asked: string[] = [];
+  page.on('request', (request) => {
+    if (request.headers()['prefer']?.startsWith('count=') === true) asked.push(new URL(request.url()).pathname);
+  });
+  await page.goto(`${server.url}/studio`);
+  await page.getByRole('link', { name: /^Shipping markups\s*\d+$/ }).waitFor();
+  await page.waitForLoadState('networkidle');
+  expect(asked.length).toBeGreaterThan(5);
+  expect(asked.toSorted()).toEqual([...new Set(asked)].toSorted());
+  await close();
+});
+
 test('texts that are scripts are texts', async () => {
   const { page, complaints, close } = await visit({ locale: 'en-US' });
   for (const address of ['/tmp-vars', '/tmp-vars/1', '/shipping-markups/3']) {
