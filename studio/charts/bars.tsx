@@ -2,11 +2,9 @@
 import { Box, ButtonBase } from '@mui/material';
 import type { TypeInfo } from '../data/model.ts';
 import type { Where } from '../data/where.ts';
-import { numberShown } from '../presentations/numbers.ts';
-import { pageLanguage } from '../presentations/plain.ts';
 import { ChartCard } from './chart-card.tsx';
 import type { Division, Measure, Slice } from './figures.ts';
-import { useSlices } from './use-summary.ts';
+import { figureText, useSlices } from './use-summary.ts';
 
 interface BarsProps {
   readonly type: TypeInfo;
@@ -38,7 +36,7 @@ export function Bars({ type, division, measure, where, isChosen, onChoose }: Bar
               >
                 <bdi>{slice.name}</bdi>
               </Box>
-              <span>{numberShown(measure ?? {}, slice.figure, pageLanguage())}</span>
+              <span>{figureText(measure, slice.figure)}</span>
             </ButtonBase>
           </li>
         ))}

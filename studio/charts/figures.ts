@@ -4,6 +4,7 @@ import { type FieldInfo, identifierOf, isToMany, nameOf, type RelationInfo, type
 import { limited, textOfWhere, type Where } from '../data/where.ts';
 import { condition, type FilterNode } from '../data/filter-tree.ts';
 import { isSummable } from '../presentations/choose.ts';
+import { currencyField } from '../presentations/numbers.ts';
 import { monthDays, monthsBefore, storedTime } from '../presentations/times.ts';
 
 /** The field to add up; `undefined` counts records. */
@@ -48,6 +49,24 @@ export const amountsOf = (type: TypeInfo): readonly FieldInfo[] =>
     .filter((field) => SUMMED.has(field.type) && isSummable(field) && field.enum === undefined && field.unique !== true)
     .toSorted((one, other) => rankOf(one) - rankOf(other));
 
+/** What tells whether the records found have one currency; undefined if no amount asks for it. */
+export function currenciesTarget(type: TypeInfo, where: Where): string | undefined {
+  const names = [...new Set(amountsOf(type).flatMap((amount) => currencyField(amount) ?? []))];
+  const [first] = names;
+  return first === undefined ? undefined : summaryTarget(type, names.join(','), undefined, where, [first, 'asc'], 2);
+}
+
+/** The amounts that make a sum: of several currencies there is none. `groups`: of `currenciesTarget`. */
+export function summable(type: TypeInfo, groups: readonly Value[]): readonly FieldInfo[] {
+  const [only] = groups.length === 1 ? groups : [];
+  const by = isValueObject(only) && isValueObject(only['by']) ? only['by'] : undefined;
+  return amountsOf(type).flatMap((amount) => {
+    const name = currencyField(amount);
+    if (name === undefined) return amount;
+    return by === undefined ? [] : { ...amount, shows: { money: textOf(by[name]).toUpperCase() } };
+  });
+}
+
 /** Money first, then other amounts. */
 const rankOf = ({ shows, type }: FieldInfo): number => (typeof shows === 'object' ? 0 : type === 'decimal' ? 1 : 2);
 
@@ -58,12 +77,12 @@ export const monthField = (type: TypeInfo): FieldInfo | undefined =>
   );
 
 /** Amounts of what happened, such as orders, are added up; things, such as products, are counted. */
-export function firstMeasure(type: TypeInfo): Measure {
-  const amounts = amountsOf(type);
-  const decimals = amounts.filter((field) => field.type === 'decimal');
+export function firstMeasure(type: TypeInfo, amounts = amountsOf(type)): Measure {
+  const decimals = amountsOf(type).filter((field) => field.type === 'decimal');
   // Of several decimals nobody knows which one is meant, unless one is money.
   const amount =
-    amounts.find(({ shows }) => typeof shows === 'object') ?? (decimals.length === 1 ? decimals[0] : undefined);
+    amounts.find(({ shows }) => typeof shows === 'object') ??
+    (decimals.length === 1 ? amounts.find(({ name }) => name === decimals[0]?.name) : undefined);
   return monthField(type) === undefined ? undefined : amount;
 }
 

@@ -2,13 +2,12 @@
 import { Box, ButtonBase, Typography } from '@mui/material';
 import type { FieldInfo, TypeInfo } from '../data/model.ts';
 import type { Where } from '../data/where.ts';
-import { numberShown } from '../presentations/numbers.ts';
 import { pageLanguage } from '../presentations/plain.ts';
 import { localZone, monthText } from '../presentations/times.ts';
 import { useText } from '../texts/texts.ts';
 import { ChartCard } from './chart-card.tsx';
 import { type Measure, monthSlices, monthsTarget, type Slice } from './figures.ts';
-import { useSummary } from './use-summary.ts';
+import { figureText, useSummary } from './use-summary.ts';
 
 /** So many months have room for their names. */
 const MOST_NAMES = 4;
@@ -54,7 +53,7 @@ export function Months({ type, field, measure, where, title, isChosen, onChoose 
   const most = Math.max(...slices.map(({ figure: text }) => Number(text)), 0);
   const step = Math.ceil(slices.length / MOST_NAMES);
   const [before, last] = slices.slice(-2);
-  const figure = ({ figure: text }: Slice): string => numberShown(measure ?? {}, text, language);
+  const figure = ({ figure: text }: Slice): string => figureText(measure, text);
   return (
     <ChartCard
       title={title}

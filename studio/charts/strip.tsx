@@ -1,14 +1,14 @@
 /** Pictures of what a list finds: they follow its filters, and a click filters. */
 import { Box } from '@mui/material';
 import { useStore } from 'ra-core';
-import { useMemo } from 'react';
 import { Select } from '../app/select.tsx';
 import type { TypeInfo } from '../data/model.ts';
 import type { Where } from '../data/where.ts';
 import { useNodes } from '../lists/use-nodes.ts';
 import { useText } from '../texts/texts.ts';
 import { ChartGrid } from './chart-grid.tsx';
-import { amountsOf, divisionsOf, firstMeasure, isFiltered, measureName, cardsOf, toggled } from './figures.ts';
+import { divisionsOf, firstMeasure, isFiltered, measureName, cardsOf, toggled } from './figures.ts';
+import { useAmounts } from './use-summary.ts';
 
 const HEAD_HEIGHT = 36;
 
@@ -22,9 +22,11 @@ interface StripProps {
 export default function Strip({ type, where, variant }: StripProps) {
   const say = useText();
   const { nodes, set } = useNodes();
-  const amounts = useMemo(() => amountsOf(type), [type]);
+  const known = useAmounts(type, where);
+  const amounts = known ?? [];
   const [chosen, choose] = useStore(`${type.path}.measure`, measureName(firstMeasure(type)));
   const measure = amounts.find((field) => measureName(field) === chosen);
+  if (known === undefined) return undefined;
   return (
     <>
       {amounts.length > 0 && (

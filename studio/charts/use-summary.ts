@@ -1,11 +1,14 @@
 /** Reads summaries of the interface. */
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { useMemo } from 'react';
 import { isValueList, type Value } from '../data/json.ts';
-import { type TypeInfo, typeNamed, useModel } from '../data/model.ts';
+import { type FieldInfo, type TypeInfo, typeNamed, useModel } from '../data/model.ts';
 import { send } from '../data/request.ts';
 import type { Where } from '../data/where.ts';
-import { useText } from '../texts/texts.ts';
-import { type Division, divisionTarget, type Measure, slicesOf } from './figures.ts';
+import { numberText, useText } from '../texts/texts.ts';
+import { numberShown } from '../presentations/numbers.ts';
+import { pageLanguage } from '../presentations/plain.ts';
+import { currenciesTarget, type Division, divisionTarget, type Measure, slicesOf, summable } from './figures.ts';
 
 interface Summary {
   readonly groups: readonly Value[] | undefined;
@@ -35,3 +38,17 @@ export function useSlices(type: TypeInfo, division: Division | undefined, measur
   const words = { nothing: say('value.null'), yes: say('value.yes'), no: say('value.no') };
   return { slices: division && groups && slicesOf(division, target, groups, measure, words), error };
 }
+
+/** The amounts that the records found can be added up by. Undefined until that is known. */
+export function useAmounts(type: TypeInfo, where: Where): readonly FieldInfo[] | undefined {
+  const target = currenciesTarget(type, where);
+  const { groups, error } = useSummary(type, target);
+  return useMemo(
+    () => (target === undefined || groups !== undefined || error !== null ? summable(type, groups ?? []) : undefined),
+    [type, target, groups, error],
+  );
+}
+
+/** A figure of a summary in words. */
+export const figureText = (measure: Measure, figure: string): string =>
+  measure === undefined ? numberText(Number(figure)) : numberShown(measure, figure, pageLanguage());

@@ -7,7 +7,7 @@ import { goTo } from '../app/typed-ahead.ts';
 import { type FieldInfo, isToMany, type RelationInfo, type TypeInfo } from '../data/model.ts';
 import { isRight, isSummable, isWide } from '../presentations/choose.ts';
 import { isWritable } from '../presentations/field-draft.ts';
-import { numberInWords, sumOf } from '../presentations/numbers.ts';
+import { currencyField, numberInWords, sumOf } from '../presentations/numbers.ts';
 import { pageLanguage, plainText } from '../presentations/plain.ts';
 import { DIGITS, titleOf } from '../presentations/presentation.ts';
 import { HIDDEN } from '../presentations/shown.tsx';
@@ -56,7 +56,8 @@ function focusIn(row: Element | undefined | null, column: number): void {
 }
 
 const isNumeric = (column: Column): boolean => 'field' in column && isRight(column.field);
-const isSummed = (column: Column): boolean => 'field' in column && isRight(column.field) && isSummable(column.field);
+const summed = (column: Column): FieldInfo | undefined =>
+  'field' in column && isRight(column.field) && isSummable(column.field) ? column.field : undefined;
 
 export function SetTable({ relation, columns, rows, adding, onAdd, ...common }: SetTableProps) {
   const say = useText();
@@ -79,7 +80,7 @@ export function SetTable({ relation, columns, rows, adding, onAdd, ...common }: 
     if (row.nextElementSibling !== null) focusIn(row.nextElementSibling, cell.cellIndex);
     else onAdd?.();
   };
-  const hasSums = rows.length > 1 && columns.some(isSummed);
+  const hasSums = rows.length > 1 && columns.some((column) => summed(column) !== undefined);
   const more = (
     <Box component="span" sx={HIDDEN}>
       {say('list.more')}
@@ -103,9 +104,10 @@ export function SetTable({ relation, columns, rows, adding, onAdd, ...common }: 
         footer={
           hasSums
             ? [
-                ...columns.map((column, index) =>
-                  isSummed(column) ? <Sum path={common.path} name={column.name} /> : index === 0 && say('form.sum'),
-                ),
+                ...columns.map((column, index) => {
+                  const field = summed(column);
+                  return field ? <Sum path={common.path} field={field} /> : index === 0 && say('form.sum');
+                }),
                 undefined,
               ]
             : undefined
@@ -189,10 +191,15 @@ function TypedText({ column, path }: { readonly column: Column; readonly path: s
   return typeof draft === 'string' || typeof draft === 'boolean' ? plainText(say, column.field, String(draft)) : '';
 }
 
-/** Of what is typed, as far as it is numbers; with each of their digits. */
-function Sum({ path, name }: { readonly path: string; readonly name: string }) {
+/** Of what is typed, as far as it is numbers; with each of their digits. Amounts of several currencies have no sum. */
+function Sum({ path, field }: { readonly path: string; readonly field: FieldInfo }) {
   const lines: unknown = useWatch({ name: path });
-  const texts = itemsOf(lines as Draft).map(({ record }) => String(record?.[keyOf(name)] ?? ''));
+  const currency = currencyField(field);
+  const amounts = itemsOf(lines as Draft)
+    .map(({ record }) => [field.name, currency ?? ''].map((name) => String(record?.[keyOf(name)] ?? '')))
+    .filter(([text]) => text !== '');
+  if (new Set(amounts.map(([, unit]) => unit)).size > 1) return undefined;
+  const texts = amounts.map(([text = '']) => text);
   return <bdi style={DIGITS}>{numberInWords(sumOf(texts), pageLanguage())}</bdi>;
 }
 

@@ -144,6 +144,12 @@ export function sumOf(texts: readonly string[]): string {
   return (sum < 0n ? '-' : '') + digits.slice(0, point) + (places === 0 ? '' : `.${digits.slice(point)}`);
 }
 
+const CURRENCY = /^[A-Z]{3}$/;
+
+/** The field that holds the currency of an amount, if that is not always the same. */
+export const currencyField = ({ shows }: Pick<FieldInfo, 'shows'>): string | undefined =>
+  typeof shows === 'object' && !CURRENCY.test(shows.money) ? shows.money : undefined;
+
 const UNITS = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'] as const;
 
 /** A number of a field, as what it is. `record`: where its currency stands, if that is not always the same. */
@@ -161,13 +167,9 @@ export function numberShown(
     return new Intl.NumberFormat(language, style).format(size / 1000 ** power);
   }
   if (typeof shows !== 'object') return numberInWords(text, language);
-  const currency = /^[A-Z]{3}$/.test(shows.money) ? shows.money : textOf(record[shows.money]).toUpperCase();
+  const currency = CURRENCY.test(shows.money) ? shows.money : textOf(record[shows.money]).toUpperCase();
   const [, fraction = ''] = PLAIN.exec(text) ?? [];
   const places = Math.max(fraction.length, scale === 0 ? 0 : 2);
-  const digits = { minimumFractionDigits: places, maximumFractionDigits: places };
-  return numberInWords(
-    text,
-    language,
-    /^[A-Z]{3}$/.test(currency) ? { style: 'currency', currency, ...digits } : digits,
-  );
+  const digits = { minimumFractionDigits: places, maximumFractionDigits: places, useGrouping: 'auto' } as const;
+  return numberInWords(text, language, CURRENCY.test(currency) ? { style: 'currency', currency, ...digits } : digits);
 }

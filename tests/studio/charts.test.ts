@@ -1,5 +1,6 @@
 import {
   amountsOf,
+  currenciesTarget,
   divisionsOf,
   divisionTarget,
   firstMeasure,
@@ -11,6 +12,7 @@ import {
   monthsTarget,
   sliceFilter,
   slicesOf,
+  summable,
   toggled,
 } from '../../studio/charts/figures.ts';
 import { parseJson, type Value } from '../../studio/data/json.ts';
@@ -63,6 +65,30 @@ test('amounts are added up, what happened is shown by month, and states and rela
 test('things without a date are counted', () => {
   expect(measureName(firstMeasure(typeOf({ price: field('decimal') })))).toBe('count');
   expect(measureName(firstMeasure(typeOf({ at: field('date'), position: field('integer') })))).toBe('count');
+});
+
+test('amounts make a sum if the records found have one currency', () => {
+  const sale = typeOf({
+    placed: field('date'),
+    price: field('decimal', { shows: { money: 'unit' } }),
+    fee: field('decimal', { shows: { money: 'EUR' } }),
+    pieces: field('integer'),
+    unit: field('string'),
+  });
+  expect(decodeURIComponent(currenciesTarget(sale, []) ?? '')).toContain('?by=unit&measure=count&');
+  expect(currenciesTarget(order, [])).toBe(undefined);
+  const group = (unit: string) => parseJson(`{ "by": { "unit": ${unit} }, "measures": { "count": 1 } }`);
+  const sums = (...groups: readonly Value[]) => summable(sale, groups).map(({ name, shows }) => [name, shows]);
+  const others = [
+    ['fee', { money: 'EUR' }],
+    ['pieces', undefined],
+  ];
+  expect(sums(group('"EUR"'), group('"USD"'))).toEqual(others);
+  expect(sums(group('null'), group('"USD"'))).toEqual(others);
+  expect(sums()).toEqual(others);
+  expect(sums(group('"usd"'))).toEqual([['price', { money: 'USD' }], ...others]);
+  expect(sums(group('null'))).toEqual([['price', { money: '' }], ...others]);
+  expect(measureName(firstMeasure(sale, summable(sale, [])))).toBe('sum(fee)');
 });
 
 test('what is asked for', () => {

@@ -8,6 +8,7 @@ import {
   numberDraft,
   numberInWords,
   numberReadings,
+  numberShown,
   numberSpoken,
   numberTyped,
   OpenNumber,
@@ -233,4 +234,14 @@ test('a text that can be two numbers has no value until one is chosen', () => {
   expect(nodesOf([{ ...row, text: '1500' }], [subject], () => [])).toEqual([
     { kind: 'condition', path: 'f', operator: 'eq', values: ['1500'] },
   ]);
+});
+
+test.each([
+  ['1271.68', 'en', '$1,271.68'],
+  ['2192', 'en', '$2,192.00'],
+  ['2192', 'de', '2.192,00\u00A0$'],
+  ['999.5', 'en', '$999.50'],
+])('an amount of money %s is read in %s as %s, like those beside it', (text, language, shown) => {
+  const field = { shows: { money: 'currency' }, scale: 2 };
+  expect(numberShown(field, text, language, { currency: 'usd' })).toBe(shown);
 });
