@@ -30,6 +30,7 @@ export function ChartCard({ title, aside, error, isEmpty, isWide = false, childr
         p: 1.5,
         minWidth: 0,
         height: CARD_HEIGHT,
+        containerType: 'inline-size',
         ...(isWide ? { gridColumn: { sm: 'span 2' } } : {}),
       }}
     >

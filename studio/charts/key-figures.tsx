@@ -47,4 +47,7 @@ const FIGURES = {
   rowGap: 1,
   height: 24,
   overflow: 'hidden',
+  // The first one, too, goes to the next line, which is not seen, where it would be cut.
+  '&::before': { content: '""', height: 24, marginInlineStart: -0.5 },
+  '& > .MuiChip-root': { maxWidth: 'none' },
 } as const;

@@ -21,6 +21,9 @@ const COLUMNS = {
   m: 0,
   p: 0,
   '& li': { flex: '1 1 0', minWidth: 0, display: 'flex', flexDirection: 'column' },
+  // The oldest have no room: a column that is clicked is at least 24 pixels wide, or as far from the next.
+  '@container (max-width: 36rem)': { '& li:nth-last-of-type(n + 13)': { display: 'none' } },
+  '@container (max-width: 18rem)': { '& li:nth-last-of-type(n + 10)': { display: 'none' } },
   '& li > span': {
     height: '1.2em',
     fontSize: '0.7rem',

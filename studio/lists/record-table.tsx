@@ -297,7 +297,7 @@ const RecordRow = memo(function RecordRow(props: RecordRowProps) {
           ) : (
             cell(column, values)
           )}
-          {index === 0 && column.name === type.label && <small style={QUIET}>{id}</small>}
+          {index === 0 && column.name === type.label && !isLong(type) && <small style={QUIET}>{id}</small>}
         </TableCell>
       ))}
     </TableRow>
@@ -327,6 +327,9 @@ export type Density = 'dense' | 'comfortable';
 const HEIGHTS: Readonly<Record<Density, object>> = { dense: heightOf(34), comfortable: heightOf(46) };
 const OPENED = { '& tbody tr': { cursor: 'pointer' } } as const;
 const BOX = { p: 0.25, marginInlineEnd: 0.5 } as const;
+
+/** Whether identifiers say nothing to people, and leave no room for what does. */
+const isLong = ({ identifier }: TypeInfo): boolean => identifier.type === 'uuid';
 
 const isOfInput = (target: EventTarget): boolean => target instanceof Element && target.closest('.cell') !== null;
 
