@@ -11,7 +11,7 @@ export function useAllowed(type: TypeInfo, id: string): TypeInfo {
   const { rightsByRecord } = useModel();
   const isWritten = type.operations.some((operation) => operation in METHODS);
   const { data, isPending } = useQuery({
-    queryKey: [type.path, 'allowed', id],
+    queryKey: [type.path, 'getOne', 'allowed', id],
     queryFn: async ({ signal }) => {
       const target = `${type.path}/${encodeURIComponent(id)}`;
       const { headers } = await send({ method: 'OPTIONS', target }, signal);
