@@ -126,7 +126,7 @@ export function newDraft(type: TypeInfo, through?: RelationInfo): RecordDraft {
 
 /** `now` is what the service fills in when it is done. */
 const defaultOf = (field: FieldInfo): FieldDraft =>
-  field.default === undefined || (field.type === 'timestamp' && field.default === 'now')
+  field.default === undefined || (['date', 'timestamp'].includes(field.type) && field.default === 'now')
     ? undefined
     : draftOf(field, parseJson(JSON.stringify(field.default)));
 

@@ -159,3 +159,23 @@ test('a form has what its client chooses there, and asks for nothing else', () =
   expect(chosen('create')).toEqual(['number', 'note'].map(keyOf));
   expect(chosen('update')).toEqual(['note', 'place'].map(keyOf));
 });
+
+test('a default of now is left to the service, and a text that says so is none', () => {
+  const visit = typeNamed(
+    readModel(
+      JSON.stringify({
+        limits: {},
+        types: [
+          type('Visit', {
+            day: field('date', { default: 'now' }),
+            begun: field('timestamp', { default: 'now' }),
+            ends: field('date', { default: '2030-01-31' }),
+            mode: field('string', { default: 'now' }),
+          }),
+        ],
+      }),
+    ),
+    'Visit',
+  );
+  expect(newDraft(visit)).toEqual({ $day: undefined, $begun: undefined, $ends: '2030-01-31', $mode: 'now' });
+});
