@@ -5,10 +5,11 @@ import { Link as RouterLink } from 'react-router-dom';
 import { isValueList, isValueObject, textOf, type Value } from '../data/json.ts';
 import { InTheWay } from '../app/in-the-way.tsx';
 import { listSearch } from '../data/address.ts';
-import { can, type StudioModel, type TypeInfo, typeNamed, useModel } from '../data/model.ts';
+import { type StudioModel, type TypeInfo, useModel } from '../data/model.ts';
 import { send } from '../data/request.ts';
-import { textOfWhere, type Where } from '../data/where.ts';
+import { textOfWhere } from '../data/where.ts';
 import { numberText, type Say, useText } from '../texts/texts.ts';
+import { holders, type Use } from './uses.ts';
 
 /** An effect on records of a type, and their number. */
 export interface Effect {
@@ -45,14 +46,13 @@ function effectText(say: Say, { types }: StudioModel, { type, isDeleted, count }
   return say(isDeleted ? 'many.also_deleted' : 'many.also_changed', { what, count: numberText(count) });
 }
 
-interface Use {
-  readonly type: TypeInfo;
-  readonly where: Where;
-  readonly count: number;
-}
-
 /** Records of listed types that refer to this one, by themselves or by a record within them. */
-async function usesOf(model: StudioModel, type: TypeInfo, id: string, signal: AbortSignal): Promise<readonly Use[]> {
+async function usesOf(
+  model: StudioModel,
+  type: TypeInfo,
+  id: string,
+  signal: AbortSignal,
+): Promise<readonly (Use & { readonly count: number })[]> {
   const referring = [...model.types.values()].flatMap((one) =>
     one.relations
       .filter(
@@ -70,17 +70,6 @@ async function usesOf(model: StudioModel, type: TypeInfo, id: string, signal: Ab
     }),
   );
   return counted.filter(({ count }) => count > 0);
-}
-
-/** Of a type without a list, those that its records are found through. */
-function holders(model: StudioModel, type: TypeInfo, name: string, id: string): readonly Omit<Use, 'count'>[] {
-  if (can(type, 'list')) return [{ type, where: [[`_cnd[${name}][eq]`, id]] }];
-  return type.foundThrough
-    .filter(({ relation }) => !relation.includes('.'))
-    .map(({ type: holder, relation, toMany }) => ({
-      type: typeNamed(model, holder),
-      where: [[toMany ? `_cnd[${relation}][$some][0][${name}]` : `_cnd[${relation}.${name}][eq]`, id]],
-    }));
 }
 
 interface UsesProps {
