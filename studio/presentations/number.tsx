@@ -75,8 +75,9 @@ export function useNumberText(
       );
     },
     onLeave: () => setLeft(true),
+    // Already while it is typed: a note that came when the input is left would move what is clicked.
     note:
-      questions.length === 0 && (understood === '' || understood === text) ? undefined : (
+      questions.length === 0 && understood === '' ? undefined : (
         <FormHelperText component="div" role="status">
           {questions.length > 0 ? say('number.two_ways') : `= ${understood}`} {questions}
         </FormHelperText>

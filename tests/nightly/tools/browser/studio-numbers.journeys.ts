@@ -79,6 +79,20 @@ test('what was understood stands beside the input', async () => {
   await close();
 });
 
+test('nothing moves under the mouse when an amount is left', async () => {
+  const { page, close } = await visit(GERMAN);
+  await page.goto(`${server.url}/studio/products/3/edit`);
+  await shop.input(page, 'Price *').click();
+  await page.keyboard.press('Control+a');
+  await page.keyboard.type('1.234,56');
+  const height = () => page.locator('main form').evaluate((form) => form.scrollHeight);
+  const before = await height();
+  await page.keyboard.press('Tab');
+  await page.getByText('= 1.234,56', { exact: true }).waitFor();
+  expect(await height()).toBe(before);
+  await close();
+});
+
 test('a filter reads numbers in the same way, also several of them', async () => {
   const { page, complaints, close } = await visit(GERMAN);
   await page.goto(`${server.url}/studio/products?price[gte]=9`);
