@@ -2,11 +2,12 @@
 import { Box, Button, Chip, FormHelperText, Paper, Typography, useMediaQuery } from '@mui/material';
 import type { Theme } from '@mui/material/styles';
 import { useNotify } from 'ra-core';
-import { useCallback, useMemo, useRef, useState } from 'react';
+import { type ReactNode, type RefObject, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { get, useFieldArray, useFormContext, useFormState, useWatch } from 'react-hook-form';
 import { dialog } from '../app/boundary.tsx';
 import { AddIcon, CloseIcon, DownIcon, EditIcon, UpIcon } from '../app/icons.tsx';
 import { SmallButton } from '../app/small-button.tsx';
+import { goTo } from '../app/typed-ahead.ts';
 import { isValueObject } from '../data/json.ts';
 import {
   can,
@@ -28,7 +29,7 @@ import { isChangeable, isInline, type Item, keyOf, newItem, storedDraft } from '
 import { atEnd, positionField, positionsOf } from './positions.ts';
 import { linkTo } from './prefilled.ts';
 import { RecordInputs, type RelationInputs, WIDE } from './record-inputs.tsx';
-import { setColumns, SetTable } from './set-table.tsx';
+import { INPUT, setColumns, SetTable } from './set-table.tsx';
 
 const NewRecordDialog = dialog(() => import('./new-record-dialog.tsx'));
 
@@ -97,6 +98,7 @@ function OneInput({ relation, path, isPlain = false }: RelationInputProps) {
   const { setValue, clearErrors } = useFormContext();
   const open = useOpened(relation);
   const [making, setMaking] = useState<string>();
+  const adding = useRef(false);
   const item = (useWatch({ name: path }) ?? null) as Item | null;
   const set = (next: Item | null): void => {
     clearErrors(path);
@@ -107,7 +109,14 @@ function OneInput({ relation, path, isPlain = false }: RelationInputProps) {
     if (next !== undefined) set(next);
   };
   const create = relation.canCreate && (
-    <Button size="small" startIcon={<AddIcon />} onClick={() => set(newItem(model, relation))}>
+    <Button
+      size="small"
+      startIcon={<AddIcon />}
+      onClick={() => {
+        adding.current = true;
+        set(newItem(model, relation));
+      }}
+    >
       {say('list.create', { type: inSentence(type.title.one) })}
     </Button>
   );
@@ -119,6 +128,7 @@ function OneInput({ relation, path, isPlain = false }: RelationInputProps) {
         path={path}
         item={item}
         title={isShared ? `${relation.title}: ${item.name}` : titleOf(relation)}
+        adding={adding}
       >
         {isShared ? (
           <UndoButton item={item} onClick={() => set(closed(item))} />
@@ -186,17 +196,30 @@ function UndoButton({ item, onClick }: { readonly item: Item; readonly onClick: 
 interface NestedProps extends RelationInputProps {
   readonly item: Item;
   readonly title: string;
-  readonly children: React.ReactNode;
+  /** Whether it was only just added: what is typed next goes into it. */
+  readonly adding: RefObject<boolean>;
+  readonly children: ReactNode;
 }
 
 /** A record within the form. */
-function Nested({ relation, path, item, title, children }: NestedProps) {
+function Nested({ relation, path, item, title, adding, children }: NestedProps) {
   const say = useText();
   const model = useModel();
   const fault = useFault(path);
   const type = typeNamed(model, relation.type);
+  const place = useRef<HTMLFieldSetElement>(null);
+  useEffect(() => {
+    if (adding.current) goTo(place.current?.querySelector<HTMLElement>(INPUT));
+    adding.current = false;
+  }, [adding]);
   return (
-    <Paper component="fieldset" aria-label={title} variant="outlined" sx={{ ...WIDE, m: 0, p: 2, minWidth: 0 }}>
+    <Paper
+      ref={place}
+      component="fieldset"
+      aria-label={title}
+      variant="outlined"
+      sx={{ ...WIDE, m: 0, p: 2, minWidth: 0 }}
+    >
       <Box sx={{ display: 'flex', alignItems: 'center', gap: 1, mb: 2 }}>
         <Typography variant="h2" sx={{ flexGrow: 1 }}>
           <bdi>{title}</bdi>
@@ -341,7 +364,14 @@ function SetInput({ relation, path }: RelationInputProps) {
       {columns === undefined &&
         items.map((item, index) =>
           item.record === null ? undefined : (
-            <Nested key={item['#key']} relation={relation} path={`${path}.${index}`} item={item} title={titleIn(item)}>
+            <Nested
+              key={item['#key']}
+              relation={relation}
+              path={`${path}.${index}`}
+              item={item}
+              title={titleIn(item)}
+              adding={adding}
+            >
               {buttonsAt(index)}
             </Nested>
           ),

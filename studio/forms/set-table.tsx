@@ -49,7 +49,7 @@ interface SetTableProps {
   readonly onAdd: (() => void) | undefined;
 }
 
-const INPUT = 'input:not([type=hidden]), textarea, [role=combobox]';
+export const INPUT = 'input:not([type=hidden]), textarea, [role=combobox]';
 
 function focusIn(row: Element | undefined | null, column: number): void {
   goTo(row?.querySelectorAll('td')[column]?.querySelector<HTMLElement>(INPUT));

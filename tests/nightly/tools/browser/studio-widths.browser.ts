@@ -1,6 +1,6 @@
 /** Lists and charts at every width: nothing is cut, and what is clicked is large enough. */
 import { violations } from './axe.ts';
-import { formsOf, runStudio } from './studio-page.ts';
+import { formsOf, runStudio, savedRecord } from './studio-page.ts';
 
 const SELLER = `type: Seller
 label: name
@@ -14,8 +14,19 @@ fields:
   sold: { type: date, required: true }
   price: { type: decimal, precision: 8, scale: 2, shows: { money: unit } }
   unit: { type: string, enum: [EUR, USD], required: true }
+relations:
+  parts: { kind: hasMany, type: Part, inverse: sale, owned: true }
+  bill: { kind: hasOne, type: Bill, inverse: sale, owned: true }
 `;
-const { server, visit } = runStudio({ files: { 'seller.yaml': SELLER, 'sale.yaml': SALE } });
+const PART = `type: Part
+operations: []
+fields: { word: { type: string, required: true } }
+relations: { sale: { kind: belongsTo, type: Sale, inverse: parts, required: true } }
+`;
+const BILL = PART.replace('Part', 'Bill').replace('parts', 'bill');
+const { server, visit } = runStudio({
+  files: { 'seller.yaml': SELLER, 'sale.yaml': SALE, 'part.yaml': PART, 'bill.yaml': BILL },
+});
 const { ask, open } = formsOf(server);
 
 const STATES = ['negotiated', 'delivered', 'complained'];
@@ -84,5 +95,26 @@ test('a list shows names and no uuids', async () => {
   await open(page, '/sellers');
   await page.getByText('Ulm').waitFor();
   expect(await page.getByRole('table').innerText()).not.toMatch(/[\da-f]{8}-/);
+  await close();
+});
+
+test.each([360, 1280])('at %d pixels, what is typed goes into the part that was added', async (width) => {
+  const { page, complaints, close } = await visit({ locale: 'en-US', viewport: { width, height: 900 } });
+  await open(page, '/sales/1/edit');
+  for (const [name, text] of [
+    ['New part', 'one'],
+    ['New part', 'two'],
+    ['New bill', 'three'],
+  ] as const) {
+    await page.getByRole('button', { name }).click();
+    await page.keyboard.type(text);
+  }
+  await page.keyboard.press('Control+s');
+  await savedRecord(page, 'sales');
+  const { stored } = await ask('GET', 'sales/1');
+  expect(stored).toMatchObject({ bill: { word: 'three' } });
+  expect((stored['parts'] as readonly { word: string }[]).slice(-2).map(({ word }) => word)).toEqual(['one', 'two']);
+  await ask('PATCH', 'sales/1', { parts: [], bill: null });
+  expect(complaints).toEqual([]);
   await close();
 });
