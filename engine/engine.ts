@@ -15,6 +15,7 @@ import { createHandler, type HandlerOptions } from './http/handler.ts';
 import { createAddressOf, createRateLimit } from './edge/admission.ts';
 import type { Model } from './model/model.ts';
 import { unknownTypes } from './model/rights.ts';
+import { nearest } from './names.ts';
 import { Problem, StartError } from './problem.ts';
 import { createLog, type Log } from './log.ts';
 import { readinessOf } from './storage/unavailable.ts';
@@ -139,7 +140,10 @@ const reportsTo = (log: Log, model: Model): Reports => ({
   granted: (grants) => {
     for (const grant of grants) {
       const types = isOfRole(grant) ? [] : unknownTypes(model, grant);
-      if (types.length > 0) log.warn({ token: grant.name, types }, 'a token names types that no descriptor has or had');
+      const near = types.flatMap((type) => nearest(type, model.types.keys()) ?? []);
+      const meant = near.length > 0 ? { didYouMean: near } : {};
+      if (types.length > 0)
+        log.warn({ token: grant.name, types, ...meant }, 'a token names types that no descriptor has or had');
     }
   },
   changed: (grants) => log.info({ tokens: grants.map(({ name }) => name) }, 'tokens reloaded'),

@@ -79,7 +79,7 @@ export function parseGrants(roles: Iterable<string>, ...sources: readonly TokenS
   for (const { location, text } of sources.flatMap(entriesOf)) {
     const grant = parseGrant(text);
     const first = lines.get(text);
-    if (grant === undefined) faults.push(`${location}: ${EXPECTED}`);
+    if (grant === undefined) faults.push(`${location}: ${EXPECTED}${wordMeantIn(text)}`);
     else if (isOfRole(grant) && !known.has(grant.role))
       faults.push(`${location}: there is no role "${grant.role}"${didYouMean(grant.role, known)}`);
     else if (first !== undefined) faults.push(`${location}: repeats ${first.location}`);
@@ -124,6 +124,12 @@ function parseGrant(line: string): Grant | undefined {
 }
 
 const KNOWN: ReadonlySet<string> = new Set(['role', 'read', 'write', 'history']);
+
+function wordMeantIn(line: string): string {
+  const words = line.split(/\s+/).flatMap((text) => /^([^=:]+)=/.exec(text)?.[1] ?? []);
+  const unknown = words.find((word) => !KNOWN.has(word) && word !== 'sha256') ?? '';
+  return didYouMean(unknown, [...KNOWN, 'sha256']);
+}
 
 export type Grants = ReadonlyMap<string, Grant>;
 

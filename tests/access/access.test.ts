@@ -231,6 +231,8 @@ test.each([
   ['no right', `x ${hashPart('crm')}`, [], ['f: line 1: expected NAME']],
   ['no name', `read=* ${hashPart('crm')}`, [], ['f: line 1: expected NAME']],
   ['half a hash', 'x read=* sha256=00', [], ['f: line 1: expected NAME']],
+  ['a misspelled right', `a raed=Memo ${hashPart('crm')}`, [], ['prints it; did you mean "read"?']],
+  ['a misspelled hash', `a read=Memo sha265=${hashPart('crm').slice(7)}`, [], ['prints it; did you mean "sha256"?']],
   ['a right twice', `a read=Memo read=* ${hashPart('crm')}`, [], ['f: line 1: expected NAME']],
   ['a line twice', `${ENTRY}\n${ENTRY}`, ['root'], ['f: line 2: repeats f: line 1']],
   ['a name twice', `${ENTRY}\nroot read=* ${hashPart('crm')}`, [], ['f: line 1 and f: line 2: several tokens are']],
@@ -542,7 +544,7 @@ test('a renamed type keeps the rights of its tokens, and types that are unknown 
   const [token, other] = [createToken(), createToken()];
   const lines = [
     tokenLine({ name: 'desk', read: parseTypes('Basket'), write: parseTypes('Order') }, token),
-    tokenLine({ name: 'old', read: parseTypes('Gone,Basket'), write: parseTypes('*') }, other),
+    tokenLine({ name: 'old', read: parseTypes('Gone,Basket,Purchas'), write: parseTypes('*') }, other),
   ];
   writeFileSync(
     join(directory, 'purchase.yaml'),
@@ -568,5 +570,7 @@ test('a renamed type keeps the rights of its tokens, and types that are unknown 
     .split('\n')
     .map((line) => JSON.parse(line))
     .filter(({ msg }) => msg === 'a token names types that no descriptor has or had');
-  expect(named).toEqual([expect.objectContaining({ level: 'warn', token: 'old', types: ['Gone'] })]);
+  expect(named).toEqual([
+    expect.objectContaining({ level: 'warn', token: 'old', types: ['Gone', 'Purchas'], didYouMean: ['Purchase'] }),
+  ]);
 });

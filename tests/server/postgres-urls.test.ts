@@ -6,6 +6,8 @@ import { serve } from '../../engine/server/serve.ts';
 import { readSettings, withoutPassword } from '../../engine/settings/settings.ts';
 import { databaseAt } from '../../engine/storage/open.ts';
 
+const SSL_MODES = 'expected disable, prefer, require, verify-ca, verify-full, no-verify';
+
 describe('without a server', () => {
   const bad = ['pool=0', 'pool=many', 'prepared=maybe', 'prepared=toString', 'lock_timeout=-1'];
   it.each(bad)('?%s is refused by its name', (parameter) => {
@@ -17,6 +19,12 @@ describe('without a server', () => {
     ['pol=3', 'DATABASE_URL has pol, which is not a known parameter; did you mean "pool"?'],
     ['lock-timeout=3', 'DATABASE_URL has lock-timeout, which is not a known parameter; did you mean "lock_timeout"?'],
     ['sslmod=require', 'DATABASE_URL has sslmod, which is not a known parameter; did you mean "sslmode"?'],
+    ['sslmode=requir', `DATABASE_URL has sslmode=requir; ${SSL_MODES}; did you mean "require"?`],
+    ['sslmode=', `DATABASE_URL has sslmode=; ${SSL_MODES}`],
+    [
+      'sslnegotiation=Direct',
+      'DATABASE_URL has sslnegotiation=Direct; expected postgres, direct; did you mean "direct"?',
+    ],
     ['whatever=1', 'DATABASE_URL has whatever, which is not a known parameter'],
     ['statement_timeout=1', 'DATABASE_URL has statement_timeout; use the setting STATEMENT_TIMEOUT, in seconds'],
   ])('?%s is refused by its name, with the nearest that is known', (parameter, message) => {

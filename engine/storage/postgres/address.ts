@@ -21,6 +21,12 @@ const CLIENT_PARAMETERS =
   'user password host port application_name options ssl sslmode sslcert sslkey sslrootcert sslnegotiation uselibpqcompat';
 const KNOWN_PARAMETERS: ReadonlySet<string> = new Set([...Object.keys(PARAMETERS), ...CLIENT_PARAMETERS.split(' ')]);
 
+/** Others would count as a wish for TLS, or as none. */
+const VALUES: ReadonlyMap<string, readonly string[]> = new Map([
+  ['sslmode', ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']],
+  ['sslnegotiation', ['postgres', 'direct']],
+]);
+
 const ALTERNATIVES: ReadonlyMap<string, string> = new Map([
   ['answer_timeout', '; use the setting STATEMENT_TIMEOUT, in seconds'],
   ['statement_timeout', '; use the setting STATEMENT_TIMEOUT, in seconds'],
@@ -56,6 +62,12 @@ function addressOf(url: URL, setting: string): PostgresAddress {
       throw new StartError(
         `${setting} has ${name}${ALTERNATIVES.get(name) ?? `, which is not a known parameter${didYouMean(name, KNOWN_PARAMETERS)}`}`,
       );
+  for (const [name, known] of VALUES)
+    for (const value of searchParams.getAll(name))
+      if (!known.includes(value))
+        throw new StartError(
+          `${setting} has ${name}=${value}; expected ${known.join(', ')}${didYouMean(value, known)}`,
+        );
   const take = <T>(
     name: string,
     { parse, expected }: { readonly parse: (text: string) => T | undefined; readonly expected: string },
