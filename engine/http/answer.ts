@@ -8,10 +8,19 @@ import type { AwaitReader } from '../edge/budget.ts';
 import { CallerGone } from '../edge/caller.ts';
 import type { JsonValue } from '../json/json.ts';
 import type { Log } from '../log.ts';
+import { memoized } from '../memo.ts';
 import { pathSegment } from '../model/identifier.ts';
 import { asNamed, CODING_NAMES, isKnown, type Preconditions, type WriteResult } from '../operations/operation.ts';
 import { EVENTS_TYPE, JSON_TYPE } from '../operations/table.ts';
-import { answerTooLong, MAX_ERRORS, Problem, type ProblemCode, problemKinds, shortenedPath } from '../problem.ts';
+import {
+  answerTooLong,
+  MAX_ERRORS,
+  Problem,
+  type ProblemCode,
+  problemKinds,
+  reasonOf,
+  shortenedPath,
+} from '../problem.ts';
 import type { WriteEffect } from '../storage/store.ts';
 import { MissingObject } from '../storage/unavailable.ts';
 import { drainBody, type HeaderMap, requestIdOf } from './request.ts';
@@ -83,11 +92,21 @@ const shownEffects = (effects: readonly WriteEffect[]): readonly object[] =>
 
 // Errors (RFC 9457).
 
+const MINUTE = 60_000;
+const lastTold = memoized((_log: Log) => new Map<string, number>());
+
+/** Logs once a minute what lasts until somebody mends the database, although each request fails. */
+function tellLasting(error: Problem, requestId: string, log: Log): void {
+  const [times, cause, now] = [lastTold(log), reasonOf(error.cause), performance.now()];
+  if (now - (times.get(cause) ?? -Infinity) < MINUTE) return;
+  times.set(cause, now);
+  log.error({ requestId, err: error.cause }, error.message);
+}
+
 /** Logs an error that is not a Problem as a fault of the service, and hides it. */
 export function problemFor(error: unknown, requestId: string, log: Log): Problem {
   if (error instanceof Problem) {
-    if (error.code === 'missing-privilege' || error instanceof MissingObject)
-      log.error({ requestId, err: error.cause }, error.message);
+    if (error.code === 'missing-privilege' || error instanceof MissingObject) tellLasting(error, requestId, log);
     if (error.rules.length > 0) log.info({ requestId, rules: error.rules }, 'the rules of a role forbid this request');
     return error;
   }
