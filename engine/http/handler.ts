@@ -87,7 +87,7 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions) {
   const notFound = (request: IncomingMessage, response: ServerResponse, watched?: Watched): void =>
     void serve(request, response, undefined, watched);
 
-  /** Express middleware. */
+  /** Express middleware that finds who sends the request. */
   const identify = async (request: IncomingMessage, _response: ServerResponse, next: () => void): Promise<void> => {
     await options.identify?.(request);
     next();

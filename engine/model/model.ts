@@ -313,7 +313,7 @@ export interface BodyRecord {
   readonly place?: string | undefined;
   /** The pointers that the client sent, by those to which a dialect has translated them. */
   readonly sent?: ReadonlyMap<string, string> | undefined;
-  /** Names that a dialect has besides. */
+  /** Names that a dialect takes beside those of the type. */
   readonly names?: readonly string[] | undefined;
 }
 

@@ -239,7 +239,7 @@ function listOf(
 /** Labels as in DNS, of which `*` may be one. URLs take other characters too, such as separators of other lists. */
 const HOST = /^(?:\[.+\]|(?:[\w*-]+\.)*[\w*-]+\.?)$/;
 
-/** As browsers send it: in lower case and Punycode, without a default port. */
+/** The origin as browsers send it: in lower case and Punycode, without a default port. */
 function originIn(text: string): string | undefined {
   const url = /^https?:\/\//i.test(text) && URL.canParse(text) ? new URL(text) : undefined;
   return url && HOST.test(url.hostname) ? url.origin : undefined;
@@ -250,7 +250,7 @@ function namedOriginIn(text: string): string | undefined {
   return text.includes('*') ? undefined : originIn(text);
 }
 
-/** Without a final dot. Words of other settings are no hosts. */
+/** The host without a final dot. Words of other settings are no hosts. */
 function hostIn(text: string): string | undefined {
   const isWord = /^(?:auto|none|all|off)$/.test(text);
   const origin = isWord ? undefined : namedOriginIn(text.replace(/^(?:https?:\/\/)?/i, 'http://'));

@@ -106,7 +106,7 @@ export interface AppliedModel {
 
 export const identifierNameOf = ({ identifier, identifierName }: AppliedType): string => identifierName ?? identifier;
 
-/** With the names of their field types. */
+/** The columns of a type, with the names of their field types. */
 export const columnsIn = ({ identifier, key, open, fields, references }: AppliedType): readonly TypedColumn[] => [
   [identifier, key?.type ?? 'integer'],
   ...(open ? [[OPEN_COLUMN, 'any'] as const] : []),

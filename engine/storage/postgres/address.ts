@@ -21,7 +21,7 @@ const CLIENT_PARAMETERS =
   'user password host port application_name options ssl sslmode sslcert sslkey sslrootcert sslnegotiation uselibpqcompat';
 const KNOWN_PARAMETERS: ReadonlySet<string> = new Set([...Object.keys(PARAMETERS), ...CLIENT_PARAMETERS.split(' ')]);
 
-/** Others would count as a wish for TLS, or as none. */
+/** The driver would take any other value for a wish for TLS, or for none. */
 const VALUES: ReadonlyMap<string, readonly string[]> = new Map([
   ['sslmode', ['disable', 'prefer', 'require', 'verify-ca', 'verify-full', 'no-verify']],
   ['sslnegotiation', ['postgres', 'direct']],
