@@ -353,7 +353,7 @@ export const linkKeys = memoized(({ target, fields, nested }: Relation): readonl
     : [],
 );
 
-/** What names the record of a link without an identifier. */
+/** The unique values that name the record of a link without an identifier. */
 export const linkKeyIn = (relation: Relation, link: JsonObject): UniqueMembers | undefined =>
   (link[relation.target.identifier.name] ?? null) === null
     ? linkKeys(relation).find(({ members }) => members.every(({ name }) => (link[name] ?? null) !== null))

@@ -77,7 +77,7 @@ const WRITING: BodyWriting = {
   }),
 };
 
-/** Null stands for none. */
+/** The schema of an object that has these members; a null counts as an absent one. */
 const given = (members: readonly { readonly name: string }[]): JsonObject => ({
   required: members.map(({ name }) => name),
   properties: byName(members, () => ({ not: { type: 'null' } })),

@@ -49,7 +49,7 @@ export const amountsOf = (type: TypeInfo): readonly FieldInfo[] =>
     .filter((field) => SUMMED.has(field.type) && isSummable(field) && field.enum === undefined && field.unique !== true)
     .toSorted((one, other) => rankOf(one) - rankOf(other));
 
-/** What tells whether the records found have one currency; undefined if no amount asks for it. */
+/** The summary that tells whether the records found have one currency; undefined if no amount asks for it. */
 export function currenciesTarget(type: TypeInfo, where: Where): string | undefined {
   const names = [...new Set(amountsOf(type).flatMap((amount) => currencyField(amount) ?? []))];
   const [first] = names;

@@ -1,4 +1,4 @@
-/** What a role lets its people do with one record, and not with another of the same type. */
+/** The operations that a role allows on one record, and not on another of the same type. */
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
 import { type Operation, type TypeInfo, useModel } from './model.ts';

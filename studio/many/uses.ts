@@ -1,4 +1,4 @@
-/** Where the records are found that refer to another one. */
+/** The lists in which people find the records that refer to another one. */
 import { can, isToMany, type RelationInfo, type StudioModel, type TypeInfo, typeNamed } from '../data/model.ts';
 import type { Where } from '../data/where.ts';
 
@@ -7,7 +7,7 @@ export interface Use {
   readonly where: Where;
 }
 
-/** Of a type without a list, those that its records belong to, at any depth; else those that lead to it at once. */
+/** The lists of a type; if it has none, of the types that own its records, at any depth, or else of those that lead to it at once. */
 export function holders(model: StudioModel, type: TypeInfo, name: string, id: string): readonly Use[] {
   if (can(type, 'list')) return [{ type, where: [[`_cnd[${name}][eq]`, id]] }];
   const ways = type.foundThrough.map(({ type: first, relation }) => {

@@ -1,4 +1,4 @@
-/** What the log says of a fault that lasts until somebody mends the database. */
+/** The log lines of a fault that lasts until somebody mends the database. */
 import { problemFor } from '../../engine/http/answer.ts';
 import type { Log } from '../../engine/log.ts';
 import { Problem } from '../../engine/problem.ts';

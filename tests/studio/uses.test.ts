@@ -1,4 +1,4 @@
-/** Where a refused deletion leads: the list of the records that hold what refers to the record. */
+/** The lists to which a refused deletion leads: they show the records that hold what refers to the record. */
 import { readModel, typeNamed } from '../../studio/data/model.ts';
 import { holders } from '../../studio/many/uses.ts';
 
