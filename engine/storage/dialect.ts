@@ -109,6 +109,8 @@ export interface Dialect {
   readonly identifier: (builder: Knex.CreateTableBuilder, identifier: IdentifierField) => void;
   readonly openKeys: string;
   readonly namesConstraints: boolean;
+  /** Codes of errors about texts that are no values of a column. */
+  readonly mistyped: RegExp | undefined;
   /** Follows the closing bracket of CREATE TABLE; `keyed`: the table has an identifier column that counts. */
   readonly tableOptions: (keyed: boolean) => string;
   /** The terms of an index that serves `orderBy`; it ends in the identifier unless unique. */

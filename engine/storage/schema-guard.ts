@@ -95,8 +95,9 @@ export function createSchemaGuard(
       const isRefused = error instanceof Problem && error.code === 'refused-by-database';
       if (mapped === undefined || (!lacks && !isRefused && EXPECTED.some((kind) => error instanceof kind))) throw error;
       await recheck();
-      // A text that is no value of a column: others may have changed the type of that.
-      const mayBeDrift = isSame && (!isRefused || /^22(P02|007|008)$/.test(codeOf(innermost(error))));
+      // Others may have changed the type of a column.
+      const isMistyped = driver.dialect.mistyped?.test(codeOf(innermost(error))) === true;
+      const mayBeDrift = isSame && (!isRefused || isMistyped);
       hasFailed ||= mayBeDrift;
       if (mayBeDrift && !lacks) await requireTables(driver, applied);
       const isChanged = unusable.size + readOnly.size > 0;

@@ -151,6 +151,7 @@ const dialect: Dialect = {
     builder.specificType(column, `${words} primary key`);
   },
   namesConstraints: true,
+  mistyped: /^22(P02|007|008)$/,
   openKeys: 'json',
   tableOptions: () => '',
   alterTable: (alteration) => alterTable(alteration, dialect),

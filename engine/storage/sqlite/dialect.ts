@@ -129,6 +129,7 @@ export const sqliteDialect: Dialect = {
       ? builder.increments(column)
       : builder.specificType(column, `${type.columns.sqlite.sqlType} not null primary key`)),
   namesConstraints: false,
+  mistyped: undefined,
   orderBy: (expression, descending) => `${expression} ${descending ? 'desc' : 'asc'}`,
   openKeys: 'text',
   tableOptions: (keyed) => (keyed ? 'strict' : 'strict, without rowid'),
