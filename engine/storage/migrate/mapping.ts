@@ -24,6 +24,15 @@ import {
 import { columnsBefore, indexKey } from './diff.ts';
 import { stepId } from './steps.ts';
 
+interface Mapping {
+  readonly applied: AppliedModel;
+  readonly own: AppliedModel;
+  /** The former names of types. */
+  readonly formers: ReadonlyMap<string, string>;
+  readonly freeTable: (name: string) => string;
+  readonly revise: (part: object, revision: object) => void;
+}
+
 /** `own`: these descriptors as last applied. */
 export function mappedModel(
   model: Model,
@@ -41,10 +50,10 @@ export function mappedModel(
   const freeIndex = freeNames(tables.flatMap(({ made }) => Object.keys(made)));
   const revisions = new Map<object, object>();
 
-  function revise(part: object, revision: object): void {
+  const revise: Mapping['revise'] = (part, revision) => {
     const isChange = Object.entries(revision).some(([key, value]) => Reflect.get(part, key) !== value);
     if (isChange) revisions.set(part, { ...revisions.get(part), ...revision });
-  }
+  };
 
   function mapType(type: RecordType): void {
     const before = own.types[formers.get(type.name) ?? ''];
@@ -108,47 +117,47 @@ export function mappedModel(
     return pairs;
   }
 
-  /** Join tables match former tables with the same types and the same relation on one side. */
-  function mapJoins(joinTables: readonly JoinTable[]): void {
-    const sidesIn = (of: AppliedModel, { table, left, right }: AppliedJoin): string =>
-      JSON.stringify([table, ...[left, right].flatMap(({ column, type }) => [column, tableOf(of, type)])]);
-    const joined = new Set(applied.joins.map((join) => sidesIn(applied, join)));
-    const left = new Set(own.joins.filter((join) => joined.has(sidesIn(own, join))));
-    const kept = new Set<JoinTable>();
-    for (const key of ['name', 'renamedFrom'] as const)
-      for (const join of joinTables) {
-        const isSide = ({ type }: JoinTable['left'], side: AppliedJoin['left']): boolean =>
-          formers.get(type.name) === side.type;
-        const isRelation = ({ column }: JoinTable['left'], { relation }: AppliedJoin['left']): boolean =>
-          relation !== null && relationAt(join, column)?.[key] === relation;
-        const found = [...left]
-          .flatMap((before) => [
-            { before, first: before.left, second: before.right },
-            { before, first: before.right, second: before.left },
-          ])
-          .filter(({ first, second }) => isSide(join.left, first) && isSide(join.right, second))
-          .find(({ first, second }) => isRelation(join.left, first) || isRelation(join.right, second));
-        if (!found || kept.has(join)) continue;
-        const { before, first, second } = found;
-        left.delete(before);
-        kept.add(join);
-        const columnNow = (column: string): string => (column === join.left.column ? first.column : second.column);
-        for (const { type } of [join.left, join.right])
-          for (const { link } of type.relations.values())
-            if (link.at === 'join' && link.table === join) {
-              const [sourceColumn, targetColumn] = [columnNow(link.sourceColumn), columnNow(link.targetColumn)];
-              revise(link, { sourceColumn, targetColumn });
-            }
-        revise(join, { name: before.table, first: first === before.left ? 'left' : 'right' });
-        revise(join.left, { column: first.column });
-        revise(join.right, { column: second.column });
-      }
-    for (const join of joinTables) if (!kept.has(join)) revise(join, { name: freeTable(join.name) });
-  }
-
   for (const type of model.types.values()) mapType(type);
-  mapJoins(model.joinTables);
+  mapJoins(model.joinTables, { applied, own, formers, freeTable, revise });
   return revisions.size === 0 ? model : revised(model, revisions);
+}
+
+/** Join tables match former tables with the same types and the same relation on one side. */
+function mapJoins(joinTables: readonly JoinTable[], { applied, own, formers, freeTable, revise }: Mapping): void {
+  const sidesIn = (of: AppliedModel, { table, left, right }: AppliedJoin): string =>
+    JSON.stringify([table, ...[left, right].flatMap(({ column, type }) => [column, tableOf(of, type)])]);
+  const joined = new Set(applied.joins.map((join) => sidesIn(applied, join)));
+  const left = new Set(own.joins.filter((join) => joined.has(sidesIn(own, join))));
+  const kept = new Set<JoinTable>();
+  for (const key of ['name', 'renamedFrom'] as const)
+    for (const join of joinTables) {
+      const isSide = ({ type }: JoinTable['left'], side: AppliedJoin['left']): boolean =>
+        formers.get(type.name) === side.type;
+      const isRelation = ({ column }: JoinTable['left'], { relation }: AppliedJoin['left']): boolean =>
+        relation !== null && relationAt(join, column)?.[key] === relation;
+      const found = [...left]
+        .flatMap((before) => [
+          { before, first: before.left, second: before.right },
+          { before, first: before.right, second: before.left },
+        ])
+        .filter(({ first, second }) => isSide(join.left, first) && isSide(join.right, second))
+        .find(({ first, second }) => isRelation(join.left, first) || isRelation(join.right, second));
+      if (!found || kept.has(join)) continue;
+      const { before, first, second } = found;
+      left.delete(before);
+      kept.add(join);
+      const columnNow = (column: string): string => (column === join.left.column ? first.column : second.column);
+      for (const { type } of [join.left, join.right])
+        for (const { link } of type.relations.values())
+          if (link.at === 'join' && link.table === join) {
+            const [sourceColumn, targetColumn] = [columnNow(link.sourceColumn), columnNow(link.targetColumn)];
+            revise(link, { sourceColumn, targetColumn });
+          }
+      revise(join, { name: before.table, first: first === before.left ? 'left' : 'right' });
+      revise(join.left, { column: first.column });
+      revise(join.right, { column: second.column });
+    }
+  for (const join of joinTables) if (!kept.has(join)) revise(join, { name: freeTable(join.name) });
 }
 
 /**

@@ -308,16 +308,21 @@ async function* textsOf(
   }
 }
 
-export function createReads(driver: Driver): Reads {
-  const compiled = createCompiled(driver);
-  const { isSqlite, visible, viewOf, quickViewOf, boundOf, summaryOf } = compiled;
+interface Reading {
+  readonly rights: Rights;
+  readonly caller: Caller;
+  readonly isSearch?: boolean;
+  readonly isSingle?: boolean;
+}
+
+/** On SQLite, a search process reads what takes too long between requests. */
+function createSearches(driver: Driver, { isSqlite, visible }: Compiled) {
   const totalsNow = rememberedTotals(driver.version);
 
   type Bounded = { greatest(most: number): RecordStatement };
   const isAbove = async (most: number, { greatest }: Bounded, rights: Rights): Promise<boolean> =>
     !isSqlite || Number(await visible.to(rights, driver).value(greatest(most), [])) > most;
 
-  /** Whether a list takes too long to be read between requests. */
   async function isLong({ isHeavy: heavy, list, keys, query }: BoundList, count: CountMode): Promise<boolean> {
     if (heavy) return isAbove(MAX_SMALL_ROWS, list, query.view.rights);
     // SQLite estimates by numbers.
@@ -327,14 +332,7 @@ export function createReads(driver: Driver): Reads {
     );
   }
 
-  interface Reading {
-    readonly rights: Rights;
-    readonly caller: Caller;
-    readonly isSearch?: boolean;
-    readonly isSingle?: boolean;
-  }
-
-  /** Reads quickly, or on SQLite by a search process what takes too long between requests. No promise if `quick` makes none. */
+  /** No promise if `quick` makes none. */
   function reading<T>(
     { rights, caller, isSearch = false, isSingle }: Reading,
     read: (reader: RecordReader, isQuick: boolean) => Promise<T>,
@@ -353,6 +351,14 @@ export function createReads(driver: Driver): Reads {
       return searched(error);
     }
   }
+
+  return { totalsNow, isAbove, isLong, reading };
+}
+
+export function createReads(driver: Driver): Reads {
+  const compiled = createCompiled(driver);
+  const { visible, viewOf, quickViewOf, boundOf, summaryOf } = compiled;
+  const { totalsNow, isAbove, isLong, reading } = createSearches(driver, compiled);
 
   const record: Reads['record'] = (reader, view, identifier, caller = NO_CLIENT) =>
     readRecord(viewOf(view), visible.to(view.rights, reader), view, identifier, caller);

@@ -54,6 +54,29 @@ function createSlices(connection: SqliteConnection) {
   return { pause, writerUntil, isSliceOver: (): boolean => performance.now() > sliceEnd };
 }
 
+/** `run` may run again: it then begins with what the caller had. */
+function queued<T>(
+  work: (writer: Writer) => Awaitable<T>,
+  caller: Caller | undefined,
+  writerUntil: (isOver: () => boolean) => Writer,
+  { resolve, reject }: { readonly resolve: (result: T) => void; readonly reject: (error: unknown) => void },
+): QueuedWrite {
+  let result: T;
+  let giveBack: (() => void) | undefined;
+  const run = async (): Promise<void> => {
+    if (caller?.signal.aborted === true) throw new CallerGone();
+    giveBack?.();
+    giveBack = caller?.savepoint?.();
+    let isOver = false;
+    try {
+      result = await work(writerUntil(() => isOver));
+    } finally {
+      isOver = true;
+    }
+  };
+  return { caller, run, resolve: () => resolve(result), reject };
+}
+
 /** Waits as long as each event-loop turn brings more writes: sharing an fsync is worth more than an early start. */
 async function gather(queue: readonly QueuedWrite[], pause: () => Promise<void>): Promise<void> {
   let before: number;
@@ -71,6 +94,12 @@ function runAgain(queue: QueuedWrite[], group: QueuedWrite[], isFirst: boolean, 
   const failed = group.filter(({ failure }) => failure !== undefined);
   group.splice(0, group.length, ...failed);
   queue.unshift(...lost);
+}
+
+function settle(group: readonly QueuedWrite[]): void {
+  for (const { failure, resolve, reject } of group)
+    if (failure) reject(failure.error);
+    else resolve();
 }
 
 async function begin(command: SqliteConnection['command'], isWanted: () => boolean): Promise<void> {
@@ -111,20 +140,7 @@ export function createGroupCommit(
 
   function write<T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      let result: T;
-      let giveBack: (() => void) | undefined;
-      const run = async (): Promise<void> => {
-        if (caller?.signal.aborted === true) throw new CallerGone();
-        giveBack?.();
-        giveBack = caller?.savepoint?.();
-        let isOver = false;
-        try {
-          result = await work(writerUntil(() => isOver));
-        } finally {
-          isOver = true;
-        }
-      };
-      queue.push({ caller, run, resolve: () => resolve(result), reject });
+      queue.push(queued(work, caller, writerUntil, { resolve, reject }));
       draining ??= drain();
     });
   }
@@ -161,10 +177,7 @@ export function createGroupCommit(
       return;
     }
     alone = Math.max(0, alone - 1);
-    for (const { failure, resolve, reject } of group) {
-      if (failure) reject(failure.error);
-      else resolve();
-    }
+    settle(group);
   }
 
   function commit(): void {
