@@ -343,5 +343,8 @@ function unknownColumn(name: string, index: number, { relations, open }: RecordT
   if (name === '') return `Column ${index + 1} has no name`;
   if (relations.has(name)) return `The column "${name}" is a relation that a cell cannot hold; send ${NDJSON_TYPE}`;
   const hint = open ? `; keys that no field names are not for CSV: send ${NDJSON_TYPE}` : '';
-  return `Unknown column ${JSON.stringify(shortened(name))}${didYouMean(name, columns.keys())}${hint}`;
+  const [own = '', key] = name.split('.');
+  // The column of a link holds the identifier itself.
+  const meant = relations.get(own)?.target.identifier.name === key ? own : name;
+  return `Unknown column ${JSON.stringify(shortened(name))}${didYouMean(meant, columns.keys())}${hint}`;
 }

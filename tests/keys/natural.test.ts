@@ -193,6 +193,8 @@ test('CSV has columns for them', async () => {
     status: 422,
     body: { errors: [{ line: 3, pointer: '/1/owner.customer_no', code: 'not-found' }] },
   });
+  const { body } = await send('name,owner.id\na,1\n');
+  expect(body).toMatchObject({ errors: [{ message: 'Line 1: Unknown column "owner.id"; did you mean "owner"?' }] });
 });
 
 test.each<[text: string, owner: object | null]>([
