@@ -153,13 +153,16 @@ const wordings: Readonly<Record<string, Wording>> = {
   },
 };
 
-const other: Wording = ({ keyword, data, message, parentSchema }, path, _, record) => {
+const other: Wording = ({ keyword, data, message, parentSchema }, path, suggests, record) => {
   const expected: unknown = parentSchema?.[EXPECTED];
+  const values = suggests && keyword === 'enum' ? (parentSchema?.['enum'] as readonly unknown[]) : [];
+  const words = values.filter((value) => typeof value === 'string');
+  const meant = `${String(expected)}${didYouMean(String(data), words)}`;
   const name = path === '' ? 'The body' : `"${lastStep(record?.sent?.get(path) ?? path)}"`;
   return {
     pointer: path,
     code: data === null ? 'null' : keyword.replace(/^x-/, '').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
-    message: typeof expected === 'string' ? `${name} must be ${expected}` : `${name} ${message ?? 'is not valid'}`,
+    message: typeof expected === 'string' ? `${name} must be ${meant}` : `${name} ${message ?? 'is not valid'}`,
   };
 };
 
