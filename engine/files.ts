@@ -17,6 +17,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { reasonOf, StartError } from './problem.ts';
 
 const OWNER_ONLY = 0o600;
+export const NO_FILE = 'a folder, a pipe or a device';
 export const COMPANIONS = ['-wal', '-shm', '-journal'] as const;
 
 export interface NewFile {
@@ -35,7 +36,7 @@ interface OutputOptions {
 export function newFile(file: string, { force, database }: OutputOptions): NewFile {
   // The rename would put the file in the place of a device, such as /dev/null.
   if (file === '-' || statSync(file, { throwIfNoEntry: false })?.isFile() === false)
-    throw new StartError(`${file} is a folder, a pipe or a device, and this needs a file. Nothing was changed.`);
+    throw new StartError(`${file} is ${NO_FILE}, and this needs a file. Nothing was changed.`);
   const own = database === undefined ? [] : ['', ...COMPANIONS].map((suffix) => canonicalPath(database + suffix));
   if (own.includes(canonicalPath(file)))
     throw new StartError(`${file} is the database itself, or belongs to it; choose another name. Nothing was changed.`);

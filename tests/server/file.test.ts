@@ -191,14 +191,16 @@ test('a backup by a user who may not look into the folder does not say that ther
 test('a file below a folder that takes none is refused', async () => {
   const service = compiled.run('server.js', [], { SCHEMA_DIR: SCHEMA, DATABASE_URL: 'sqlite:/proc/x/y/records.db' });
   expect(await service.ended).toBe(1);
-  expect(service.err()).toMatch(/The database \/proc\/x\/y\/records\.db cannot be opened \(ENOENT/);
+  expect(service.err()).toMatch(/The database \/proc\/x\/y\/records\.db cannot be opened \(ENOENT: no such file/);
 });
 
 test.each([
   ['/dev/null', 'DATABASE_URL names /dev/null, which is a folder, a pipe or a device; it needs a file\n'],
   ['/tmp', 'DATABASE_URL names /tmp, which is a folder, a pipe or a device; it needs a file\n'],
-])('%s is refused, also by a plan', async (path, says) => {
-  for (const [program, ...words] of [['server.js'], ['engine/cli.js', 'plan']] as const) {
+])('%s is refused, also by a plan and a backup', async (path, says) => {
+  const copy = join(tmpdir(), 'copy-of-none');
+  const programs = [['server.js'], ['engine/cli.js', 'plan'], ['engine/cli.js', 'backup', copy]] as const;
+  for (const [program, ...words] of programs) {
     const service = compiled.run(program, words, { SCHEMA_DIR: SCHEMA, DATABASE_URL: `sqlite:${path}` });
     expect(await service.ended).toBe(1);
     expect(service.err()).toBe(says);

@@ -1,7 +1,7 @@
 /** Copies an SQLite file while others write, verifies and restores copies. */
 import { chmodSync, copyFileSync, existsSync, linkSync, realpathSync, renameSync, statSync } from 'node:fs';
 import Database from 'better-sqlite3';
-import { codeOf, COMPANIONS, newFile } from '../../files.ts';
+import { codeOf, COMPANIONS, newFile, NO_FILE } from '../../files.ts';
 import { reasonOf, StartError } from '../../problem.ts';
 import type { AppliedModel } from '../migrate/applied.ts';
 import { isObject } from '../../json/json.ts';
@@ -16,7 +16,9 @@ export const timestamped = (file: string, what: 'backup' | 'before'): string =>
 
 /** Copies a snapshot of `file`. Names the copy `to` once it is complete, verified and on the disk. */
 export async function backUp(file: string, to: string, force = false) {
-  if (statSync(file, { throwIfNoEntry: false }) === undefined) throw new StartError(`There is no database ${file}`);
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found === undefined) throw new StartError(`There is no database ${file}`);
+  if (!found.isFile()) throw new StartError(`DATABASE_URL names ${file}, which is ${NO_FILE}; it needs a file`);
   const made = newFile(to, { force, database: file });
   try {
     await copy(file, made.partial, to);

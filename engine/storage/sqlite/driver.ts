@@ -2,7 +2,7 @@
 import { accessSync, constants, existsSync, realpathSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { type Caller, NO_CLIENT } from '../../edge/caller.ts';
-import { codeOf, COMPANIONS, makeFolder, makeOwnerOnly } from '../../files.ts';
+import { codeOf, COMPANIONS, isOfSystem, makeFolder, makeOwnerOnly, NO_FILE } from '../../files.ts';
 import { reasonOf, StartError } from '../../problem.ts';
 import { type Driver, type DriverOptions, type Snapshot, type Statement, UNLIMITED } from '../driver.ts';
 import { Unavailable } from '../unavailable.ts';
@@ -124,7 +124,7 @@ function holding(caller: Caller): OnPiece {
 
 function openForWriting(file: string): SqliteConnection {
   const isPart = COMPANIONS.some((suffix) => file.endsWith(suffix) && existsSync(file.slice(0, -suffix.length)));
-  const what = isPart ? 'a part of another database' : 'a folder, a pipe or a device';
+  const what = isPart ? 'a part of another database' : NO_FILE;
   if (isPart || statSync(file, { throwIfNoEntry: false })?.isFile() === false)
     throw new StartError(`DATABASE_URL names ${file}, which is ${what}; it needs a file`);
   try {
@@ -136,9 +136,11 @@ function openForWriting(file: string): SqliteConnection {
     return connect(file, false);
   } catch (error) {
     const cause = error instanceof StartError ? error.cause : error;
+    // Errors of the system begin with their code.
+    const code = isOfSystem(cause) ? '' : `${codeOf(cause)}: `;
     const user = process.getuid === undefined ? '' : ` (uid ${process.getuid()})`;
     throw new StartError(
-      `The database ${file} cannot be opened (${codeOf(cause)}: ${reasonOf(cause)}). The user of this process${user} must be able to write the file and its folder, ${resolve(dirname(file))}; DATABASE_URL names another file`,
+      `The database ${file} cannot be opened (${code}${reasonOf(cause)}). The user of this process${user} must be able to write the file and its folder, ${resolve(dirname(file))}; DATABASE_URL names another file`,
       { cause },
     );
   }
