@@ -26,7 +26,7 @@ const commandPage = (): string =>
       ['command', 'what it does'],
       Object.entries(commands).map(([name, { description }]) => [code(`records ${name}`), description]),
     ),
-    'On SIGTERM, SIGINT, SIGHUP or SIGQUIT the service finishes open requests, refuses new connections, and closes the database. Further signals change nothing, except SIGINT, which then ends it at once. At a terminal a service prints text on standard output, otherwise one JSON object per line; its log is on standard error.',
+    'On SIGTERM, SIGINT, SIGHUP, SIGQUIT or SIGUSR2 the service finishes open requests, refuses new connections, and closes the database. Further signals change nothing, except SIGINT, which then ends it at once. At a terminal a service prints text on standard output, otherwise one JSON object per line; its log is on standard error.',
   );
 
 // The grammar of descriptors, which editors read too.

@@ -34,7 +34,7 @@ export const workerNumber: number | undefined = cluster.isWorker
   : undefined;
 
 /** Terminals and supervisors send these, some of them to a whole group of processes. */
-export const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const;
+export const STOP_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const;
 
 export function ignoreSignals(signals: readonly NodeJS.Signals[]): void {
   for (const signal of signals) process.on(signal, () => undefined);

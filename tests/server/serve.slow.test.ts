@@ -119,7 +119,7 @@ const linesOf = (service: Running): readonly Readonly<Record<string, unknown>>[]
     .map((line) => JSON.parse(line));
 
 describe('the process', () => {
-  test.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT'] as const)(
+  test.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const)(
     '%s answers what is open, and ends with 0',
     async (signal) => {
       const service = serve();
