@@ -173,7 +173,7 @@ const HTTP_2 = new Problem(
 export function refusesVersion(request: IncomingMessage, response: ServerResponse): boolean {
   if (request.httpVersionMajor === 1) return false;
   const { status, headers, body } = render(HTTP_2, request.url);
-  response.writeHead(status, headers).end(body);
+  response.writeHead(status, { ...headers, 'X-Request-Id': requestIdOf(request, response) }).end(body);
   return true;
 }
 

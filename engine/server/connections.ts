@@ -1,4 +1,5 @@
 /** Serves one request per connection at a time, and refuses requests that are ambiguous or unparsable. */
+import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type RequestListener, type Server, type ServerResponse, STATUS_CODES } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -231,7 +232,7 @@ function answerClientError(error: ClientError, socket: Duplex): void {
     new Problem(...(REFUSALS[error.code ?? ''] ?? ['bad-request', 'This is not a valid HTTP request'])),
   );
   const own = { ...headers, 'Content-Length': Buffer.byteLength(body) };
-  const lines = { ...own, ...COMMON_HEADERS, Connection: 'close' };
+  const lines = { ...own, ...COMMON_HEADERS, 'X-Request-Id': randomUUID(), Connection: 'close' };
   const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
   // Draining many small chunks costs the server more than the client.
   if (error.code === TOO_MANY_CHUNKS) socket.once('finish', () => socket.destroy());

@@ -29,11 +29,12 @@ test.each(CALLS)('HTTP/2 gets 505 from engine.%s: %s %s', async (which, method, 
   const serve = engine[which] as unknown as Parameters<typeof createHttp2Server>[0];
   const server = createHttp2Server(serve as never).listen(0);
   const client = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-  const request = client.request({ ':method': method, ':path': path });
+  const request = client.request({ ':method': method, ':path': path, 'x-request-id': 'mine' });
   request.end();
   const [[headers], body] = await Promise.all([once(request, 'response'), text(request)]);
-  expect([headers[':status'], JSON.parse(body).detail]).toEqual([
+  expect([headers[':status'], headers['x-request-id'], JSON.parse(body).detail]).toEqual([
     505,
+    'mine',
     'This is HTTP/2, but the service speaks HTTP/1.1; a proxy in front of it can speak HTTP/2 with clients',
   ]);
   client.close();

@@ -119,6 +119,7 @@ test.each(REFUSED)('on the wire: %s', async (_, request, detail = '') => {
   const text = await raw(server.url, request + deleting(id));
   expect(statusesOf(text)).toEqual([400]);
   expect(text).toMatch(/^Connection: close\r$/m);
+  expect(text).toMatch(/^X-Request-Id: [\da-f-]{36}\r$/m);
   if (text.includes('\r\n\r\n{')) expect(text).toContain('urn:problem:bad-request');
   expect(text).toContain(detail);
   expect(await listed()).toEqual(before);
