@@ -6,7 +6,7 @@ import { integer } from '../field-types/integer.ts';
 import type { JsonValue } from '../json/json.ts';
 import type { Identifier } from '../model/identifier.ts';
 import type { RecordType } from '../model/model.ts';
-import { didYouMean } from '../names.ts';
+import { didYouMean, nearest } from '../names.ts';
 import type { Filter, Path, QueryReading, SetFilter, SetPath } from './list-query.ts';
 import { valueAt } from '../model/filters.ts';
 import { countOperators, type Operator, operators, operatorsByName } from './operators.ts';
@@ -168,8 +168,10 @@ class FilterReader {
 
   /** `_cnd[author.name]` for `_cnd[author][name]`, or the most similar known word. */
   #suggestion(word: string, known: readonly string[], type: RecordType | undefined, path: string): string {
-    const isMember = type && (type.fields.has(word) || type.relations.has(word) || word === type.identifier.name);
-    return isMember ? didYouMeanHint(this.#reading.written([`${path}.${word}`])) : didYouMean(word, known);
+    const members = type ? [type.identifier.name, ...type.fields.keys(), ...type.relations.keys()] : [];
+    const meant = nearest(word, [...members, ...known]);
+    if (meant === undefined || !members.includes(meant)) return didYouMean(word, known);
+    return didYouMeanHint(this.#reading.written([`${path}.${meant}`]));
   }
 
   #operand(

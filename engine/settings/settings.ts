@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
-import { isOneEditAway } from '../names.ts';
+import { isOneEditAway, nearest } from '../names.ts';
 import { StartError } from '../problem.ts';
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
@@ -105,6 +105,7 @@ export const settingsTable = {
   logLevel: setting('LOG_LEVEL', 'info', {
     expected: `one of ${LOG_LEVELS.join(', ')}`,
     parse: (text) => LOG_LEVELS.find((level) => level === text),
+    meant: (text) => nearest(text, LOG_LEVELS),
   }),
   accessLog: setting('ACCESS_LOG', 'off', onOrOff()),
   slowStatement: setting('SLOW_STATEMENT_MS', 'off', or('off', Infinity, wholeNumber(1, 60_000))),
@@ -258,8 +259,10 @@ function hostIn(text: string): string | undefined {
 }
 
 function someOf<T extends string>(words: readonly T[]): SettingValue<readonly T[]> {
-  const some = listOf('none', (item) => words.some((word) => word === item), `some of ${words.join(', ')}`);
+  const isWord = (item: string): boolean => words.some((word) => word === item);
+  const some = listOf('none', isWord, `some of ${words.join(', ')}`, (item) => nearest(item, words));
   return {
+    ...some,
     expected: `all, ${some.expected}`,
     parse: (text) => {
       const chosen = text === 'all' ? words : some.parse(text);

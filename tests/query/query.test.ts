@@ -350,6 +350,8 @@ describe('messages', () => {
     ['_cnd[shelves][$count]=1.5', '"1.5" is not a valid value of "_cnd[shelves][$count]"; expected'],
     ['_cnd[any][0][title]=x', 'Book has no field "any"; did you mean "$any"?'],
     ['_cnd[$and][0][title]=x', '"$and" is not a group; there are $any, $all, $none'],
+    ['_cnd[author][nme]=x', 'in, null; did you mean "_cnd[author.name]"?'],
+    ['_cnd[author][nee]=x', 'in, null; did you mean "ne"?'],
     ['_cnd[author][$every]=x', '"$every" is not an operator of "author.author_id"'],
   ])('?%s: %s', (search, message) => {
     const { errors } = problemOf(() => list(search));

@@ -66,6 +66,14 @@ test.each([
   ['HOST', 'fe80::1%eth0'],
 ])('%s=%s is accepted', (name, value) => expect(readSettings({ [name]: value })).toMatchObject({}));
 
+test.each([
+  ['LOG_LEVEL', 'WARN', 'debug, info, warn, error, silent; did you mean warn?'],
+  ['DIALECTS', 'JSON-server,simple_rest', 'separated by commas; did you mean json-server,simple-rest?'],
+  ['DIALECTS', 'graphql', 'some of json-server, simple-rest, separated by commas'],
+])('%s=%s is refused with the words that are meant', (name, value, says) => {
+  expect(() => readSettings({ [name]: value })).toThrow(new RegExp(`${says.replaceAll('?', '\\?')}$`));
+});
+
 test('PUBLIC_URL is one address, no pattern', () => {
   expect(() => readSettings({ PUBLIC_URL: 'https://*.shop.example' })).toThrow(/^PUBLIC_URL is .*; expected none, or/);
 });
