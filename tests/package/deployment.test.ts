@@ -27,7 +27,11 @@ test('the command of the image is that of the package', () => {
 
 test('the image holds the descriptors, and the roles of projects that have some', () => {
   const copied = [...dockerfile.matchAll(/^COPY (.*)$/gm)].map(([, text]) => text);
-  expect(copied).toEqual(['package.json package-lock.json ./', 'schema ./schema', 'package.json acces[s] ./access/']);
+  expect(copied).toEqual([
+    'package.json package-lock.json *.tg[z] ./',
+    'schema ./schema',
+    'package.json acces[s] ./access/',
+  ]);
 });
 
 test('the image and the image of the engine have one health check', () => {
