@@ -254,7 +254,8 @@ function namedOriginIn(text: string): string | undefined {
 /** The host without a final dot. Words of other settings are no hosts. */
 function hostIn(text: string): string | undefined {
   const isWord = /^(?:auto|none|all|off)$/.test(text);
-  const origin = isWord ? undefined : namedOriginIn(text.replace(/^(?:https?:\/\/)?/i, 'http://'));
+  const host = isIP(text) === 6 ? `[${text}]` : text;
+  const origin = isWord ? undefined : namedOriginIn(host.replace(/^(?:https?:\/\/)?/i, 'http://'));
   return origin && new URL(origin).hostname.replace(/\.$/, '');
 }
 

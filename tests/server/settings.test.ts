@@ -69,6 +69,7 @@ test.each([
 test.each([
   ['LOG_LEVEL', 'WARN', 'debug, info, warn, error, silent; did you mean warn?'],
   ['DIALECTS', 'JSON-server,simple_rest', 'separated by commas; did you mean json-server,simple-rest?'],
+  ['ALLOWED_HOSTS', 'a.example,::1', 'without ports, separated by commas; did you mean a.example,\\[::1\\]?'],
   ['DIALECTS', 'graphql', 'some of json-server, simple-rest, separated by commas'],
 ])('%s=%s is refused with the words that are meant', (name, value, says) => {
   expect(() => readSettings({ [name]: value })).toThrow(new RegExp(`${says.replaceAll('?', '\\?')}$`));
