@@ -207,24 +207,27 @@ test.each([
   }
 });
 
-test.each(['-wal', '-shm', '-journal'])('a part of another database, FILE%s, is refused and stays', async (suffix) => {
-  const file = join(mkdtempSync(join(tmpdir(), 'part-')), 'records.db');
-  for (const path of [file, file + suffix]) writeFileSync(path, '');
-  for (const [program, ...words] of [['server.js'], ['engine/cli.js', 'apply']] as const) {
-    const service = compiled.run(program, words, { SCHEMA_DIR: SCHEMA, DATABASE_URL: `sqlite:${file}${suffix}` });
-    expect(await service.ended).toBe(1);
-    expect(service.err()).toBe(
-      `DATABASE_URL names ${file}${suffix}, which is a part of another database; it needs a file\n`,
-    );
-  }
-  expect(statSync(file + suffix).size).toBe(0);
-  const other = compiled.run('engine/cli.js', ['plan'], {
-    SCHEMA_DIR: SCHEMA,
-    DATABASE_URL: `sqlite:${join(dirname(file), `other${suffix}`)}`,
-  });
-  // There are steps to carry out.
-  expect([await other.ended, other.err()]).toEqual([2, '']);
-});
+test.each(['-wal', '-shm', '-journal', '-lock'])(
+  'a part of another database, FILE%s, is refused and stays',
+  async (suffix) => {
+    const file = join(mkdtempSync(join(tmpdir(), 'part-')), 'records.db');
+    for (const path of [file, file + suffix]) writeFileSync(path, '');
+    for (const [program, ...words] of [['server.js'], ['engine/cli.js', 'apply']] as const) {
+      const service = compiled.run(program, words, { SCHEMA_DIR: SCHEMA, DATABASE_URL: `sqlite:${file}${suffix}` });
+      expect(await service.ended).toBe(1);
+      expect(service.err()).toBe(
+        `DATABASE_URL names ${file}${suffix}, which is a part of another database; it needs a file\n`,
+      );
+    }
+    expect(statSync(file + suffix).size).toBe(0);
+    const other = compiled.run('engine/cli.js', ['plan'], {
+      SCHEMA_DIR: SCHEMA,
+      DATABASE_URL: `sqlite:${join(dirname(file), `other${suffix}`)}`,
+    });
+    // There are steps to carry out.
+    expect([await other.ended, other.err()]).toEqual([2, '']);
+  },
+);
 
 test('READ_URL beside an SQLite file is refused', async () => {
   const READ_URL = 'postgres://127.0.0.1:1/records';
