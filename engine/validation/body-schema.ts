@@ -157,7 +157,7 @@ const other: Wording = ({ keyword, data, message, parentSchema }, path, suggests
   const expected: unknown = parentSchema?.[EXPECTED];
   const values = suggests && keyword === 'enum' ? (parentSchema?.['enum'] as readonly unknown[]) : [];
   const words = values.filter((value) => typeof value === 'string');
-  const meant = `${String(expected)}${didYouMean(String(data), words)}`;
+  const meant = `${String(expected)}${typeof data === 'string' ? didYouMean(data, words) : ''}`;
   const name = path === '' ? 'The body' : `"${lastStep(record?.sent?.get(path) ?? path)}"`;
   return {
     pointer: path,

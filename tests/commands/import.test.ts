@@ -62,6 +62,7 @@ const refused: readonly (readonly [line: string | Buffer, message: string | RegE
   [thing(',"d":"1.234"'), '/fields/d: "d" must be a decimal'],
   [thing(',"e":"three"'), '/fields/e: "e" must be one of "one", "two", or null'],
   [thing(',"e":"Two"'), '/fields/e: "e" must be one of "one", "two", or null; did you mean "two"?'],
+  [thing(',"e":[{"toString":[]}]'), '/fields/e: "e" must be one of "one", "two", or null'],
   [thing(',"m":"nobody"'), '/fields/m: "m" must be a string of format email'],
   [thing(',"t":"2024-02-30T00:00:00Z"'), '/fields/t: '],
   [thing(',"g":"now"'), '/fields/g: '],
