@@ -105,14 +105,14 @@ const jobs: Readonly<Record<string, Job>> = {
       ['tests/nightly/node-22/node_modules/.bin/node', 'node_modules/jest/bin/jest.js', '--maxWorkers=1'],
     ],
   },
-  suites: {
-    about: 'the generated suites of all schemas, large ones too, on both databases',
-    programs: ['postgresql'],
-    environment: { SUITES: 'all' },
-    commands: [jest, onPostgres].map((command) => ['env', 'NIGHTLY=', ...command, 'tests/suite/schemas']),
-  },
   system: { about: 'nginx, HAProxy, systemd and Prometheus', programs: ['nginx', 'haproxy', 'prometheus'] },
   tools: { about: 'linters on the OpenAPI document', ...inTools },
+  whole: {
+    about: 'the tables and random runs of which `npm test` takes a part, whole, on both databases',
+    programs: ['postgresql'],
+    environment: { TESTS: 'whole' },
+    commands: [jest, onPostgres].map((command) => ['env', 'NIGHTLY=', ...command]),
+  },
 };
 
 function run([program = '', ...words]: readonly string[], environment: NodeJS.ProcessEnv): void {

@@ -3,6 +3,7 @@ import { cpSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checkSchema } from '../../engine/validation/check-schema.ts';
 import { matching, Reader, stepsOf } from './page.ts';
+import { testAtNight } from '../support/whole.ts';
 
 const START = ['first-type', 'two-types', 'express', 'package'].map((name) => `docs/start/${name}.md`);
 const PAGES = [
@@ -22,7 +23,7 @@ beforeAll(() => {
 });
 afterAll(() => reader.close());
 
-test.each(PAGES)('%s', async (page) => {
+testAtNight.each(PAGES)('%s', async (page) => {
   for (const step of stepsOf(readFileSync(page, 'utf8'))) {
     if (READS_ONLY.test(step.block.text)) continue;
     const { text, status = 200 } = await reader.follow(step);

@@ -3,10 +3,11 @@ import fc, { shortening } from '../support/fast-check.ts';
 import { randomSchema, writeSchema } from '../support/random-schema.ts';
 import { afterRequests, type Check, operations, recordedNested } from './after-requests.ts';
 import { expectFold } from './fold.ts';
+import { some } from '../support/whole.ts';
 
 const entriesOf: Check<number> = ({ server }, model) => expectFold(server.database, model);
 
-test.each([1, 2, 3])('of random schemas, seed %i', async (seed) => {
+test.each(some([1, 2, 3]))('of random schemas, seed %i', async (seed) => {
   let entries = 0;
   const property = fc.asyncProperty(
     randomSchema,

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { useCompiled } from '../support/compiled.ts';
 import { install, pack, productionPackages } from './packed.ts';
+import { describeAtNight } from '../support/whole.ts';
 import { expectWorks, type Stranger, strangerIn } from './stranger.ts';
 
 const compiled = useCompiled();
@@ -74,4 +75,4 @@ test('it brings at most 150 packages', () => {
   expect(productionPackages().length).toBeLessThan(150);
 });
 
-describe('in a project', () => expectWorks(() => stranger));
+describeAtNight('in a project', () => expectWorks(() => stranger));

@@ -23,6 +23,7 @@ import { databaseAt } from '../../engine/storage/open.ts';
 import { exchange } from '../support/exchange.ts';
 import { startTestServer, type TestServer } from '../support/server.ts';
 import { mountSmall } from '../support/small-disk.ts';
+import { some } from '../support/whole.ts';
 
 const SCHEMA = 'tests/fixtures/access';
 const JSON_BODY = { headers: { 'content-type': 'application/json' }, body: '{"text":"new"}' };
@@ -60,7 +61,7 @@ const losses: Readonly<Record<string, (file: string) => void>> = {
   'goes with its folder': (file) => renameSync(dirname(file), `${dirname(file)}-away`),
 };
 
-describe.each(Object.entries(losses))('a file that %s', (_, lose) => {
+describe.each(some(Object.entries(losses), 4))('a file that %s', (_, lose) => {
   let server: TestServer;
   let folder: string;
   beforeEach(async () => {
@@ -105,11 +106,12 @@ describe('a second service', () => {
     await urlOf(first);
   });
 
-  test.each<[string, (from: string, to: string) => void, RegExp]>([
+  const names: readonly [string, (from: string, to: string) => void, RegExp][] = [
     ['the same name', () => undefined, /records\.db is served by another process; one process serves an SQLite file/],
     ['a symbolic link', symlinkSync, /link\.db is served by another process/],
     ['a hard link', linkSync, /link\.db is in use under another name, a hard link; stop the other process\. Nothing/],
-  ])('is refused by %s, and starts once the first has ended', async (what, link, message) => {
+  ];
+  test.each(some(names))('is refused by %s, and starts once the first has ended', async (what, link, message) => {
     const file = join(folder, what === 'the same name' ? 'records.db' : 'link.db');
     link(join(folder, 'records.db'), file);
     const second = start(file);
@@ -207,7 +209,7 @@ test.each([
   }
 });
 
-test.each(['-wal', '-shm', '-journal', '-lock'])(
+test.each(some(['-lock', '-wal', '-shm', '-journal']))(
   'a part of another database, FILE%s, is refused and stays',
   async (suffix) => {
     const file = join(mkdtempSync(join(tmpdir(), 'part-')), 'records.db');

@@ -11,6 +11,7 @@ import { type Environment, type Running, urlOf, useCompiled } from '../support/c
 import { exchange } from '../support/exchange.ts';
 import { startTestServer, useServer } from '../support/server.ts';
 import { until } from '../support/leaving.ts';
+import { some, testAtNight } from '../support/whole.ts';
 
 const SCHEMA = 'tests/fixtures/http';
 const JSON_BODY = { 'content-type': 'application/json' };
@@ -119,7 +120,7 @@ const linesOf = (service: Running): readonly Readonly<Record<string, unknown>>[]
     .map((line) => JSON.parse(line));
 
 describe('the process', () => {
-  test.each(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const)(
+  test.each(some(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const, 2))(
     '%s answers what is open, and ends with 0',
     async (signal) => {
       const service = serve();
@@ -150,7 +151,7 @@ describe('the process', () => {
     },
   );
 
-  test.each(['SIGTERM', 'SIGINT'] as const)('SIGINT after %s ends the process at once', async (first) => {
+  test.each(some(['SIGTERM', 'SIGINT'] as const))('SIGINT after %s ends the process at once', async (first) => {
     const service = serve();
     const url = await urlOf(service);
     const [{ socket }, idle] = [await open(url), await open(url)];
@@ -163,12 +164,13 @@ describe('the process', () => {
     socket.destroy();
   });
 
-  test.each([
+  const pairs = [
     ['SIGTERM', 'SIGTERM'],
     ['SIGINT', 'SIGTERM'],
     ['SIGTERM', 'SIGHUP'],
     ['SIGHUP', 'SIGQUIT'],
-  ] as const)('%s and then %s still answers what is open', async (first, second) => {
+  ] as const;
+  test.each(some(pairs))('%s and then %s still answers what is open', async (first, second) => {
     const service = serve();
     const url = await urlOf(service);
     const [{ socket, received }, idle] = [await open(url), await open(url)];
@@ -183,7 +185,7 @@ describe('the process', () => {
     expect(await service.ended).toBe(0);
   });
 
-  test('SIGUSR1 opens no debugger', async () => {
+  testAtNight('SIGUSR1 opens no debugger', async () => {
     const service = serve();
     const url = await urlOf(service);
     service.child.kill('SIGUSR1');
@@ -217,7 +219,7 @@ describe('the process', () => {
     await expect(exchange(url, 'GET /health/live')).rejects.toThrow('ECONNREFUSED');
   });
 
-  test('a service that a script of npm leaves in the background goes on', async () => {
+  testAtNight('a service that a script of npm leaves in the background goes on', async () => {
     const shell = npmRuns('./deploy.sh', '"$NODE" "$FILE" & echo "$!"; read -r _');
     let out = '';
     shell.stdout.on('data', (piece: Buffer) => (out += String(piece)));
@@ -231,7 +233,7 @@ describe('the process', () => {
     await once(shell.stdout, 'close');
   });
 
-  test('SIGTERM cuts off requests that stay open', async () => {
+  testAtNight('SIGTERM cuts off requests that stay open', async () => {
     const service = serve();
     const { socket } = await open(await urlOf(service));
     await begin(socket, 10);
@@ -266,7 +268,7 @@ describe('the process', () => {
     ]);
   });
 
-  test('warnings about descriptors are lines of the log', async () => {
+  testAtNight('warnings about descriptors are lines of the log', async () => {
     const folder = await mkdtemp(join(directory, 'warned-'));
     await writeFile(join(folder, 'gadget.yaml'), 'type: Gadget\n');
     await writeFile(join(folder, 'lonely.yaml'), 'type: Lonely\noperations: []\n');
