@@ -9,6 +9,7 @@ import { ask } from '../support/ask.ts';
 import { type Running, urlOf, useCompiled } from '../support/compiled.ts';
 import { type Files, type Project, runCommand, useProjects } from '../support/project.ts';
 import { fixtureSchemas } from '../support/schemas.ts';
+import { testAtNight } from '../support/whole.ts';
 
 const compiled = useCompiled();
 const projectOf = useProjects();
@@ -456,7 +457,7 @@ describe('dev', () => {
   const serves = (url: string, name: string) => async (): Promise<boolean> =>
     Object.hasOwn((await first(url)) as object, name);
 
-  test('keeps following a file, however editors save it', () =>
+  testAtNight('keeps following a file, however editors save it', () =>
     developing(async (project, url) => {
       const file = join(project.directory, 'book.yaml');
       const ways: readonly ((text: string) => void)[] = [
@@ -483,7 +484,8 @@ describe('dev', () => {
         save(text);
         await until(serves(url, `f${index}`));
       }
-    }));
+    }),
+  );
 
   test('a faulty save is reported, and the previous version is served', () =>
     developing(async (project, url, running) => {

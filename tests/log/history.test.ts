@@ -2,6 +2,7 @@
 import { ask } from '../support/ask.ts';
 import { runSql } from '../support/databases.ts';
 import { createProject, useProjects } from '../support/project.ts';
+import { testAtNight } from '../support/whole.ts';
 
 const newProject = useProjects();
 
@@ -174,7 +175,7 @@ test('a record without entries, and one of other programs', async () => {
   });
 });
 
-test('a record with more parts than a call has arguments', async () => {
+testAtNight('a record with more parts than a call has arguments', async () => {
   const project = await newProject(FILES);
   await project.serving(async (url) => {
     await send(url, [['POST /api/products', { name: 'A' }]]);
