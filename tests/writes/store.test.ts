@@ -14,7 +14,7 @@ import { prepare } from '../../engine/storage/migrate/apply.ts';
 import { createReads } from '../../engine/storage/read/reads.ts';
 import { connect, type SqliteConnection } from '../../engine/storage/sqlite/connection.ts';
 import { openSqlite } from '../../engine/storage/sqlite/driver.ts';
-import { createGroupCommit } from '../../engine/storage/sqlite/group-commit.ts';
+import { GroupCommit } from '../../engine/storage/sqlite/group-commit.ts';
 import { unavailable } from '../../engine/storage/unavailable.ts';
 import { StartError } from '../../engine/problem.ts';
 import { createDatabase } from '../support/databases.ts';
@@ -67,7 +67,7 @@ const COUNT = { sql: 'select count(*) from shelves' };
 describe('group commit, which SQLite alone needs', () => {
   let driver: Driver;
   let own: SqliteConnection;
-  let commits: ReturnType<typeof createGroupCommit>;
+  let commits: GroupCommit;
   const refresh = (): void => undefined;
   const inPlace = (): void => undefined;
   const place = { requirePlace: inPlace, checkPlace: inPlace };
@@ -78,7 +78,7 @@ describe('group commit, which SQLite alone needs', () => {
     driver = openSqlite(file());
     await prepare(model, driver);
     own = connect(file(), false);
-    commits = createGroupCommit(own, refresh, place);
+    commits = new GroupCommit(own, refresh, place);
   });
   afterEach(async () => {
     jest.restoreAllMocks();
@@ -114,7 +114,7 @@ describe('group commit, which SQLite alone needs', () => {
       if (rest > 0) throw unavailable('broken');
       own.command(statement);
     };
-    commits = createGroupCommit({ ...own, command }, refresh, place);
+    commits = new GroupCommit({ ...own, command }, refresh, place);
     const lost = commits.write(async (group) => {
       await group.run(INSERT, ['lost']);
       throw new Error('this one');
@@ -135,7 +135,7 @@ describe('group commit, which SQLite alone needs', () => {
     ['done', 'before', { requirePlace: moved, checkPlace: moved }, { code: 'storage-busy', status: 503 }],
     ['acknowledged', 'during', { requirePlace: inPlace, checkPlace: moved }, { code: 'outcome-unknown', status: 504 }],
   ])('a write is not %s if its file was moved %s the commit', async (_, when, lost, problem) => {
-    commits = createGroupCommit(own, refresh, lost);
+    commits = new GroupCommit(own, refresh, lost);
     const write = commits.write((group) => group.run(INSERT, ['lost']));
     await expect(write).rejects.toMatchObject(problem);
     expect(await driver.value(COUNT, [])).toBe(when === 'before' ? 0 : 1);

@@ -16,7 +16,7 @@ import {
   watchPlace,
 } from './connection.ts';
 import { sqliteDialect } from './dialect.ts';
-import { createGroupCommit } from './group-commit.ts';
+import { GroupCommit } from './group-commit.ts';
 import { dryRun, migrate } from './migrate.ts';
 import { createReaders } from './readers.ts';
 import {
@@ -47,7 +47,7 @@ export function openSqlite(
   const reader = createTurnReader(readings, checkPlace);
   const readers = createReaders(file, statementTimeout);
   const lightLists = new Set<Snapshot>();
-  const commits = createGroupCommit(writer, reader.refresh, { ...reader, checkPlace });
+  const commits = new GroupCommit(writer, reader.refresh, { ...reader, checkPlace });
 
   return {
     dialect: sqliteDialect,
@@ -63,7 +63,7 @@ export function openSqlite(
     },
     read: (work) => work(reader),
     preview: (work) => work(reader),
-    write: commits.write,
+    write: (work, caller) => commits.write(work, caller),
     define: (statements) =>
       commits.write(async (own) => {
         for (const sql of statements) await own.run({ sql }, []);

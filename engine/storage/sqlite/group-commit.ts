@@ -54,29 +54,6 @@ function createSlices(connection: SqliteConnection) {
   return { pause, writerUntil, isSliceOver: (): boolean => performance.now() > sliceEnd };
 }
 
-/** `run` may run again: it then begins with what the caller had. */
-function queued<T>(
-  work: (writer: Writer) => Awaitable<T>,
-  caller: Caller | undefined,
-  writerUntil: (isOver: () => boolean) => Writer,
-  { resolve, reject }: { readonly resolve: (result: T) => void; readonly reject: (error: unknown) => void },
-): QueuedWrite {
-  let result: T;
-  let giveBack: (() => void) | undefined;
-  const run = async (): Promise<void> => {
-    if (caller?.signal.aborted === true) throw new CallerGone();
-    giveBack?.();
-    giveBack = caller?.savepoint?.();
-    let isOver = false;
-    try {
-      result = await work(writerUntil(() => isOver));
-    } finally {
-      isOver = true;
-    }
-  };
-  return { caller, run, resolve: () => resolve(result), reject };
-}
-
 /** Waits as long as each event-loop turn brings more writes: sharing an fsync is worth more than an early start. */
 async function gather(queue: readonly QueuedWrite[], pause: () => Promise<void>): Promise<void> {
   let before: number;
@@ -94,12 +71,6 @@ function runAgain(queue: QueuedWrite[], group: QueuedWrite[], isFirst: boolean, 
   const failed = group.filter(({ failure }) => failure !== undefined);
   group.splice(0, group.length, ...failed);
   queue.unshift(...lost);
-}
-
-function settle(group: readonly QueuedWrite[]): void {
-  for (const { failure, resolve, reject } of group)
-    if (failure) reject(failure.error);
-    else resolve();
 }
 
 async function begin(command: SqliteConnection['command'], isWanted: () => boolean): Promise<void> {
@@ -123,80 +94,107 @@ export interface FilePlace {
   readonly checkPlace: () => void;
 }
 
-/** `refresh` ends the read snapshot: before a transaction, for checkpoints; after it, so that reads see its writes. */
-export function createGroupCommit(
-  connection: SqliteConnection,
-  refresh: () => void,
-  { requirePlace, checkPlace }: FilePlace,
-) {
-  const { database, command } = connection;
-  const queue: QueuedWrite[] = [];
-  let draining: Promise<void> | undefined;
-  let closing = false;
+export class GroupCommit {
+  readonly #connection: SqliteConnection;
+  readonly #refresh: () => void;
+  readonly #place: FilePlace;
+  readonly #slices: ReturnType<typeof createSlices>;
+  readonly #queue: QueuedWrite[] = [];
+  #draining: Promise<void> | undefined;
+  #closing = false;
   /** How many of the next writes share no transaction. */
-  let alone = 0;
-  const { pause, writerUntil, isSliceOver } = createSlices(connection);
-  const isWanted = (): boolean => !closing && queue.some(({ caller }) => caller?.signal.aborted !== true);
+  #alone = 0;
 
-  function write<T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller): Promise<T> {
+  /** `refresh` ends the read snapshot: before a transaction, for checkpoints; after it, so that reads see its writes. */
+  constructor(connection: SqliteConnection, refresh: () => void, place: FilePlace) {
+    [this.#connection, this.#refresh, this.#place] = [connection, refresh, place];
+    this.#slices = createSlices(connection);
+  }
+
+  write<T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      queue.push(queued(work, caller, writerUntil, { resolve, reject }));
-      draining ??= drain();
+      let result: T;
+      let giveBack: (() => void) | undefined;
+      const run = async (): Promise<void> => {
+        if (caller?.signal.aborted === true) throw new CallerGone();
+        giveBack?.();
+        giveBack = caller?.savepoint?.();
+        let isOver = false;
+        try {
+          result = await work(this.#slices.writerUntil(() => isOver));
+        } finally {
+          isOver = true;
+        }
+      };
+      this.#queue.push({ caller, run, resolve: () => resolve(result), reject });
+      this.#draining ??= this.#drain();
     });
   }
 
-  async function drain(): Promise<void> {
-    while (queue.length > 0) {
-      await gather(queue, pause);
-      await commitGroup();
-    }
-    // Never await between the last look at the queue and this: the next write must start a new drain.
-    draining = undefined;
+  /** Resolves when every write has finished; writes wait no more for another process's lock. */
+  async drained(): Promise<void> {
+    this.#closing = true;
+    await this.#draining;
   }
 
-  async function commitGroup(): Promise<void> {
+  async #drain(): Promise<void> {
+    while (this.#queue.length > 0) {
+      await gather(this.#queue, this.#slices.pause);
+      await this.#commitGroup();
+    }
+    // Never await between the last look at the queue and this: the next write must start a new drain.
+    this.#draining = undefined;
+  }
+
+  async #commitGroup(): Promise<void> {
+    const { database, command } = this.#connection;
     const group: QueuedWrite[] = [];
     try {
       // A transaction that failed to roll back must not be committed with these writes.
       if (database.inTransaction) command(ROLLBACK);
-      refresh();
-      await runGroup(group);
-      if (isSliceOver()) await pause();
-      requirePlace();
-      if (database.inTransaction) commit();
+      this.#refresh();
+      await this.#runGroup(group);
+      if (this.#slices.isSliceOver()) await this.#slices.pause();
+      this.#place.requirePlace();
+      if (database.inTransaction) this.#commit();
     } catch (error) {
-      rollBack(connection);
+      rollBack(this.#connection);
       // A deferred foreign key of others is checked at the end, and does not say whose it is.
       const isDeferred = error instanceof ConstraintError;
       const lost = isDeferred && group.length > 1 ? group.filter(({ failure }) => failure === undefined) : [];
-      alone = lost.length;
-      queue.unshift(...lost);
+      this.#alone = lost.length;
+      this.#queue.unshift(...lost);
       const reason = isDeferred ? new RefusedByOthers(reasonOf(innermost(error)), error) : error;
-      for (const job of group.length > 0 ? group : queue.splice(0))
+      for (const job of group.length > 0 ? group : this.#queue.splice(0))
         if (!lost.includes(job)) job.reject(job.failure?.error ?? reason);
       return;
     }
-    alone = Math.max(0, alone - 1);
-    settle(group);
+    this.#alone = Math.max(0, this.#alone - 1);
+    for (const { failure, resolve, reject } of group) {
+      if (failure) reject(failure.error);
+      else resolve();
+    }
   }
 
-  function commit(): void {
-    command(COMMIT);
-    refresh();
+  #commit(): void {
+    this.#connection.command(COMMIT);
+    this.#refresh();
     try {
-      checkPlace();
+      this.#place.checkPlace();
     } catch (error) {
       throw outcomeUnknown(error);
     }
   }
 
-  async function runGroup(group: QueuedWrite[]): Promise<void> {
+  async #runGroup(group: QueuedWrite[]): Promise<void> {
+    const { database, command } = this.#connection;
+    const isWanted = (): boolean => !this.#closing && this.#queue.some(({ caller }) => caller?.signal.aborted !== true);
     const end = performance.now() + MAX_GROUP_MS;
-    const most = alone > 0 ? 1 : MAX_GROUP_WRITES;
-    while (queue.length > 0 && group.length < most && performance.now() < end) {
+    const most = this.#alone > 0 ? 1 : MAX_GROUP_WRITES;
+    while (this.#queue.length > 0 && group.length < most && performance.now() < end) {
       const isFirst = !database.inTransaction;
       if (isFirst) await begin(command, isWanted);
-      const job = queue.shift();
+      const job = this.#queue.shift();
       if (!job) return;
       group.push(job);
       try {
@@ -205,7 +203,7 @@ export function createGroupCommit(
         if (!isFirst) command(RELEASE);
       } catch (error) {
         job.failure = { error };
-        if (!database.inTransaction) runAgain(queue, group, isFirst, error);
+        if (!database.inTransaction) runAgain(this.#queue, group, isFirst, error);
         else if (isFirst) command(ROLLBACK);
         else {
           command(ROLLBACK_TO);
@@ -214,13 +212,4 @@ export function createGroupCommit(
       }
     }
   }
-
-  return {
-    write,
-    /** Resolves when every write has finished; writes wait no more for another process's lock. */
-    drained: async (): Promise<void> => {
-      closing = true;
-      await draining;
-    },
-  };
 }
