@@ -24,14 +24,8 @@ import {
 import { columnsBefore, indexKey } from './diff.ts';
 import { stepId } from './steps.ts';
 
-interface Mapping {
-  readonly applied: AppliedModel;
-  readonly own: AppliedModel;
-  /** The former names of types. */
-  readonly formers: ReadonlyMap<string, string>;
-  readonly freeTable: (name: string) => string;
-  readonly revise: (part: object, revision: object) => void;
-}
+/** The former names of types. */
+type Formers = ReadonlyMap<string, string>;
 
 /** `own`: these descriptors as last applied. */
 export function mappedModel(
@@ -50,10 +44,10 @@ export function mappedModel(
   const freeIndex = freeNames(tables.flatMap(({ made }) => Object.keys(made)));
   const revisions = new Map<object, object>();
 
-  const revise: Mapping['revise'] = (part, revision) => {
+  function revise(part: object, revision: object): void {
     const isChange = Object.entries(revision).some(([key, value]) => Reflect.get(part, key) !== value);
     if (isChange) revisions.set(part, { ...revisions.get(part), ...revision });
-  };
+  }
 
   function mapType(type: RecordType): void {
     const before = own.types[formers.get(type.name) ?? ''];
@@ -84,7 +78,9 @@ export function mappedModel(
     const held = new Map(Object.values(now.fields).map((field) => [field.column, field]));
     const names = Object.entries(before.fields).flatMap(([name, { column }]) => (held.has(column) ? { name } : []));
     const were = new Map(matchRenamed(type.fields.values(), names).kept.map((one) => [one.after, one.before.name]));
-    const references = matchReferences(type, before, now);
+    const isThere = ({ column, target }: AppliedReference): boolean =>
+      now.references.some((one) => one.column === column && tableOf(applied, one.target) === tableOf(own, target));
+    const references = matchReferences(type, before.references.filter(isThere), formers);
     const wanted = [...type.fields.values(), ...type.references].map(({ column }) => column);
     const free = freeNames(new Map(columnsIn(now)).keys(), wanted);
     for (const field of type.fields.values()) {
@@ -100,64 +96,67 @@ export function mappedModel(
       revise(reference, { column: references.get(reference)?.column ?? free(reference.column) });
   }
 
-  /** Pairs foreign keys with former keys that have the same target and share a relation on either side. */
-  function matchReferences(type: RecordType, before: AppliedType, now: AppliedType) {
-    const isThere = ({ column, target }: AppliedReference): boolean =>
-      now.references.some((one) => one.column === column && tableOf(applied, one.target) === tableOf(own, target));
-    const left = new Set(before.references.filter(isThere));
-    const pairs = new Map<Reference, AppliedReference>();
-    for (const side of ['belongsTo', 'has'] as const)
-      for (const key of ['name', 'renamedFrom'] as const)
-        for (const reference of type.references) {
-          const relation = side === 'has' ? otherSide(reference) : reference.relation;
-          const target = formers.get(reference.target.name);
-          const found = [...left].find((old) => old[side] === relation?.[key] && old.target === target);
-          if (found && !pairs.has(reference) && left.delete(found)) pairs.set(reference, found);
-        }
-    return pairs;
+  /** Join tables match former tables with the same types and the same relation on one side. */
+  function mapJoins(joinTables: readonly JoinTable[]): void {
+    const sidesIn = (of: AppliedModel, { table, left, right }: AppliedJoin): string =>
+      JSON.stringify([table, ...[left, right].flatMap(({ column, type }) => [column, tableOf(of, type)])]);
+    const joined = new Set(applied.joins.map((join) => sidesIn(applied, join)));
+    const left = new Set(own.joins.filter((join) => joined.has(sidesIn(own, join))));
+    const kept = new Set<JoinTable>();
+    for (const key of ['name', 'renamedFrom'] as const)
+      for (const join of joinTables) {
+        const found = formerJoin(join, left, key, formers);
+        if (!found || kept.has(join)) continue;
+        const { before, first, second } = found;
+        left.delete(before);
+        kept.add(join);
+        const columnNow = (column: string): string => (column === join.left.column ? first.column : second.column);
+        for (const { type } of [join.left, join.right])
+          for (const { link } of type.relations.values())
+            if (link.at === 'join' && link.table === join) {
+              const [sourceColumn, targetColumn] = [columnNow(link.sourceColumn), columnNow(link.targetColumn)];
+              revise(link, { sourceColumn, targetColumn });
+            }
+        revise(join, { name: before.table, first: first === before.left ? 'left' : 'right' });
+        revise(join.left, { column: first.column });
+        revise(join.right, { column: second.column });
+      }
+    for (const join of joinTables) if (!kept.has(join)) revise(join, { name: freeTable(join.name) });
   }
 
   for (const type of model.types.values()) mapType(type);
-  mapJoins(model.joinTables, { applied, own, formers, freeTable, revise });
+  mapJoins(model.joinTables);
   return revisions.size === 0 ? model : revised(model, revisions);
 }
 
-/** Join tables match former tables with the same types and the same relation on one side. */
-function mapJoins(joinTables: readonly JoinTable[], { applied, own, formers, freeTable, revise }: Mapping): void {
-  const sidesIn = (of: AppliedModel, { table, left, right }: AppliedJoin): string =>
-    JSON.stringify([table, ...[left, right].flatMap(({ column, type }) => [column, tableOf(of, type)])]);
-  const joined = new Set(applied.joins.map((join) => sidesIn(applied, join)));
-  const left = new Set(own.joins.filter((join) => joined.has(sidesIn(own, join))));
-  const kept = new Set<JoinTable>();
-  for (const key of ['name', 'renamedFrom'] as const)
-    for (const join of joinTables) {
-      const isSide = ({ type }: JoinTable['left'], side: AppliedJoin['left']): boolean =>
-        formers.get(type.name) === side.type;
-      const isRelation = ({ column }: JoinTable['left'], { relation }: AppliedJoin['left']): boolean =>
-        relation !== null && relationAt(join, column)?.[key] === relation;
-      const found = [...left]
-        .flatMap((before) => [
-          { before, first: before.left, second: before.right },
-          { before, first: before.right, second: before.left },
-        ])
-        .filter(({ first, second }) => isSide(join.left, first) && isSide(join.right, second))
-        .find(({ first, second }) => isRelation(join.left, first) || isRelation(join.right, second));
-      if (!found || kept.has(join)) continue;
-      const { before, first, second } = found;
-      left.delete(before);
-      kept.add(join);
-      const columnNow = (column: string): string => (column === join.left.column ? first.column : second.column);
-      for (const { type } of [join.left, join.right])
-        for (const { link } of type.relations.values())
-          if (link.at === 'join' && link.table === join) {
-            const [sourceColumn, targetColumn] = [columnNow(link.sourceColumn), columnNow(link.targetColumn)];
-            revise(link, { sourceColumn, targetColumn });
-          }
-      revise(join, { name: before.table, first: first === before.left ? 'left' : 'right' });
-      revise(join.left, { column: first.column });
-      revise(join.right, { column: second.column });
-    }
-  for (const join of joinTables) if (!kept.has(join)) revise(join, { name: freeTable(join.name) });
+/** Pairs foreign keys with former keys that have the same target and share a relation on either side. */
+function matchReferences({ references }: RecordType, before: readonly AppliedReference[], formers: Formers) {
+  const left = new Set(before);
+  const pairs = new Map<Reference, AppliedReference>();
+  for (const side of ['belongsTo', 'has'] as const)
+    for (const key of ['name', 'renamedFrom'] as const)
+      for (const reference of references) {
+        const relation = side === 'has' ? otherSide(reference) : reference.relation;
+        const target = formers.get(reference.target.name);
+        const found = [...left].find((old) => old[side] === relation?.[key] && old.target === target);
+        if (found && !pairs.has(reference) && left.delete(found)) pairs.set(reference, found);
+      }
+  return pairs;
+}
+
+/** The former table of a join table, with the sides that were its left and its right. */
+function formerJoin(join: JoinTable, left: Iterable<AppliedJoin>, key: 'name' | 'renamedFrom', formers: Formers) {
+  const isSide = ({ type }: JoinTable['left'], side: AppliedJoin['left']): boolean =>
+    formers.get(type.name) === side.type;
+  const isRelation = ({ column }: JoinTable['left'], { relation }: AppliedJoin['left']): boolean =>
+    relation !== null && relationAt(join, column)?.[key] === relation;
+  return [...left]
+    .flatMap((before) => [
+      { before, first: before.left, second: before.right },
+      { before, first: before.right, second: before.left },
+    ])
+    .filter(({ first, second }) => isSide(join.left, first) && isSide(join.right, second))
+    .find(({ first, second }) => isRelation(join.left, first) || isRelation(join.right, second));
 }
 
 /**
