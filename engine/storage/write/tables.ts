@@ -92,7 +92,6 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
     for (const member of members) query.whereRaw(`${indexed(member, dialect)} = ?`, [0]);
     return reading(compiled(query));
   });
-  const [inOrder, forUpdate] = locks ? [` order by ${id}`, ' for update'] : ['', ''];
   const stamped = filled.stamped.map(({ name }) => `, ${quote(name)} = ${changed(name)}`).join('');
   return {
     type,
@@ -123,34 +122,43 @@ function createTable(type: RecordType, dialect: Dialect, columns: readonly Colum
     update,
     /** Bound: JSON array of identifiers. */
     remove: writing(`delete from ${table} where ${oneOf(id)}`),
-    linksIn: perKey((column: string) => {
-      const target = columnOf.get(column)?.reference?.target ?? type;
-      const link = quote(column);
-      const ofSome = dialect.oneOf(link, identifierSql(target.identifier, dialect.name));
-      const row = `select one$.${id}, one$.${link} from ${table} as one$`;
-      const further = `${row} join above$ on one$.${id} = above$.parent$`;
-      const above = `with recursive above$ (id$, parent$) as (${row} where ${oneOf(`one$.${id}`)} union ${further})`;
-      return {
-        /** Bound: the values of the stamps, JSON array of identifiers. */
-        cut: writing(`update ${table} set ${link} = null${stamped} where ${oneOf(id)}`),
-        /** Writes no stamps. Bound: the new link, JSON array of identifiers. */
-        set: writing(`update ${table} set ${link} = ? where ${oneOf(id)}`),
-        /** Locks rows, and reads their links. Bound: JSON array of identifiers. */
-        rows: reading(`select ${id}, ${link} from ${table} where ${oneOf(id)}${forUpdate}`),
-        /** Locks rows that refer to records, in order. Bound: JSON array of identifiers, limit. */
-        children: reading(`select ${id} from ${table} where ${ofSome}${inOrder} limit ? + 0${forUpdate}`),
-        /** Pairs of a record and a row that refers to it. Bound: as `children`. */
-        referring: reading(`select ${link}, ${id} from ${table} where ${ofSome} order by 1, 2 limit ? + 0`),
-        /** Records and all above them, each once and with its link. Bound: as `children`. */
-        above: reading(`${above} select id$, parent$ from above$ limit ? + 0`),
-      };
-    }),
+    linksIn: perKey((column: string) =>
+      linksIn(type, columnOf.get(column)?.reference?.target ?? type, column, stamped, dialect),
+    ),
     holder,
     single: dialect.single?.of(
       type,
       columns,
       filled.stamped.map(({ name }) => name),
     ),
+  };
+}
+
+/** Statements on the links in a column. `stamped`: what a change of a row sets besides. */
+function linksIn(type: RecordType, target: RecordType, column: string, stamped: string, dialect: Dialect) {
+  const { quote, locks, name } = dialect;
+  const [id, table, link] = [quote(type.identifier.column), quote(type.table), quote(column)];
+  const reading = (sql: string): Statement => ({ sql, reads: [type.table] });
+  const writing = (sql: string): Statement => ({ sql, writes: [type.table] });
+  const oneOf = (listed: string): string => dialect.oneOf(listed, identifierSql(type.identifier, name));
+  const [inOrder, forUpdate] = locks ? [` order by ${id}`, ' for update'] : ['', ''];
+  const ofSome = dialect.oneOf(link, identifierSql(target.identifier, name));
+  const row = `select one$.${id}, one$.${link} from ${table} as one$`;
+  const further = `${row} join above$ on one$.${id} = above$.parent$`;
+  const above = `with recursive above$ (id$, parent$) as (${row} where ${oneOf(`one$.${id}`)} union ${further})`;
+  return {
+    /** Bound: the values of the stamps, JSON array of identifiers. */
+    cut: writing(`update ${table} set ${link} = null${stamped} where ${oneOf(id)}`),
+    /** Writes no stamps. Bound: the new link, JSON array of identifiers. */
+    set: writing(`update ${table} set ${link} = ? where ${oneOf(id)}`),
+    /** Locks rows, and reads their links. Bound: JSON array of identifiers. */
+    rows: reading(`select ${id}, ${link} from ${table} where ${oneOf(id)}${forUpdate}`),
+    /** Locks rows that refer to records, in order. Bound: JSON array of identifiers, limit. */
+    children: reading(`select ${id} from ${table} where ${ofSome}${inOrder} limit ? + 0${forUpdate}`),
+    /** Pairs of a record and a row that refers to it. Bound: as `children`. */
+    referring: reading(`select ${link}, ${id} from ${table} where ${ofSome} order by 1, 2 limit ? + 0`),
+    /** Records and all above them, each once and with its link. Bound: as `children`. */
+    above: reading(`${above} select id$, parent$ from above$ limit ? + 0`),
   };
 }
 
