@@ -160,6 +160,29 @@ test.each([...ON_BOTH, ...(onSqlite ? ON_SQLITE : ON_POSTGRES)])(
   },
 );
 
+const BY_PAGES = BOOKS.replace('integer, default: 0', 'integer, unique: true');
+
+/** What others made of an index of the engine, on PostgreSQL. */
+const OF_INDEX = [
+  [`comment on index books_pages_unique is 'ours'`, 'the comment on index books_pages_unique'],
+  ['alter index books_pages_unique set (fillfactor = 50)', 'a setting of index books_pages_unique'],
+  ['cluster books using books_pages_unique', 'the order of the table by index books_pages_unique'],
+] as const;
+
+const onlyOnPostgres = onSqlite ? test.skip : test;
+
+onlyOnPostgres.each(OF_INDEX)('an index that is made anew, after %s: the plan names it', async (sql, says) => {
+  const project = await projectOf({ 'book.yaml': BY_PAGES });
+  await runSql(project.database, sql);
+  for (const wanted of ['decimal, unique: true', 'string, unique: true, caseless: true']) {
+    project.write({ 'book.yaml': BY_PAGES.replace('integer, unique: true', wanted) });
+    const { code, out } = await project.run('plan');
+    expect([code, out]).toEqual([1, expect.stringContaining(`${says} depends on what this replaces or drops`)]);
+  }
+  project.write({ 'book.yaml': BY_PAGES.replace(', unique: true', '') });
+  expect(await project.run('apply')).toMatchObject({ code: 0 });
+});
+
 /** The answer of the database, and what somebody else has made there. */
 const KEPT: readonly (readonly [change: keyof typeof CHANGES, sql: string, asked: string, answer: string])[] = onSqlite
   ? [

@@ -206,7 +206,10 @@ export function obstaclesTo(step: MigrationStep, around: Surroundings): readonly
   const isDropped = isTableDrop(step);
   const isReplaced = !kindOf(step).isDrop && tasks.some(({ forgets }) => forgets);
   const isRebuilt = tasks.some(({ replaces }) => replaces);
-  const gone = new Set(edits.flatMap((edit) => (edit.kind === 'dropColumn' ? edit.name : [])));
+  const makes = edits.some(({ kind }) => kind === 'createIndex');
+  const gone = new Set(
+    edits.flatMap((edit) => (edit.kind === 'dropColumn' || (edit.kind === 'dropIndex' && !makes) ? edit.name : [])),
+  );
   const lost = new Set([
     ...tasks.flatMap((task) => task.drops ?? []),
     ...edits.flatMap((edit) => (edit.kind === 'dropIndex' || edit.kind === 'dropColumn' ? edit.name : [])),

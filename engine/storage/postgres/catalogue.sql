@@ -68,6 +68,10 @@ with own as (
   union all select 'property', own.name, word || ' table ' || own.name, '' from own
     cross join lateral (values ('the comment on', obj_description(oid, 'pg_class') is not null), ('a grant on', relacl is not null),
       ('a setting of', reloptions is not null), ('row level security of', relrowsecurity)) as one(word, is_there) where is_there
+  union all select 'property', own.name, word || ' index ' || c.relname, part from own join pg_index on indrelid = own.oid join pg_class c on c.oid = indexrelid
+    cross join lateral (values ('the comment on', obj_description(c.oid, 'pg_class') is not null), ('a setting of', c.reloptions is not null),
+      ('the order of the table by', indisclustered)) as one(word, is_there)
+    cross join lateral (select c.relname::text union all select attname::text from pg_attribute where attrelid = indrelid and attnum = any (indkey)) as of(part) where is_there
   union all select distinct 'reader', "table", name, "column" from reader where name is not null
   -- The triggers of a history name the schema.
   union all select 'recording', own.name, '', '' from own join pg_trigger on tgrelid = own.oid join pg_proc p on p.oid = tgfoid
