@@ -71,7 +71,7 @@ export function createObservers(
     metrics?.statement(milliseconds);
     if (milliseconds < slowStatement) return;
     const watched = current.getStore();
-    const who = watched && { ...fieldsOf(watched), query: shownQuery(targetOf(watched.request).query) };
+    const who = watched && fieldsOf(watched);
     // The statement has placeholders instead of values.
     log.warn({ ...who, sql, milliseconds: Math.round(milliseconds) }, 'slow statement');
   };
@@ -88,17 +88,4 @@ export function createObservers(
     onStatement: isSlowLogged || metrics ? onStatement : undefined,
     watch: accessLog || metrics || isSlowLogged ? watch : undefined,
   };
-}
-
-const MAX_SHOWN = 1000;
-const WITH_NAMES = /^(_cnd\[orderBy\]|include$|fields$)/;
-const NAMES = /^[\p{L}\p{N}_.,\s-]*$/u;
-
-/** The query string without values of records; undefined if there is none. */
-function shownQuery(search: string): string | undefined {
-  if (search === '') return undefined;
-  const shown = [...new URLSearchParams(search)].map(
-    ([key, value]) => `${key}=${WITH_NAMES.test(key) && NAMES.test(value) ? value : '…'}`,
-  );
-  return shown.join('&').slice(0, MAX_SHOWN);
 }
