@@ -15,6 +15,8 @@ export interface IdentifierField extends Shape {
   readonly kind: IdentifierKind;
   readonly type: FieldType;
   readonly by: Maker;
+  /** The identifier that the service makes before the insert; undefined if the database or the client makes it. */
+  readonly next: (() => Identifier) | undefined;
   /** Whether records show the identifier, and bodies accept it. */
   readonly inRecord: boolean;
   readonly column: string;
@@ -40,10 +42,6 @@ export const parserOf = memoized((identifier: IdentifierField) => {
 });
 
 export const pathSegment = (identifier: Identifier): string => encodeURIComponent(identifier);
-
-/** The identifier that the service makes before the insert; undefined if the database or the client makes it. */
-export const nextOf = ({ by, kind }: IdentifierField): Identifier | undefined =>
-  by === 'service' ? kind.next?.() : undefined;
 
 /** Sorts numbers by value, and texts by code point; uuids are in lower case. */
 export const compareIdentifiers = (a: Identifier, b: Identifier): number =>

@@ -98,7 +98,8 @@ function resolveIdentifier({ identifier: given = {} }: Descriptor): IdentifierFi
   const kind = defined(identifierKinds.get(type), type);
   const { by = kind.by, ...constraints } = others;
   const shape = { constraints: { ...kind.constraints, ...constraints }, examples };
-  return { name, title, description, kind, type: kind.type, by, inRecord, column: name, ...shape };
+  const next = by === 'service' ? kind.next : undefined;
+  return { name, title, description, kind, type: kind.type, by, next, inRecord, column: name, ...shape };
 }
 
 export function resolveField(name: string, descriptor: FieldDescriptor): Field {

@@ -14,16 +14,7 @@ import type { Reader, Statement } from '../driver.ts';
 import type { Reads } from '../read/reads.ts';
 import type { EffectKind, WriteEffect } from '../store.ts';
 import { columnSql, columnTypeOf } from '../tables.ts';
-import {
-  frozen,
-  greatestOf,
-  isNew,
-  noteIdentifier,
-  numberOf,
-  type RowChange,
-  type RowId,
-  type WritePlan,
-} from './plan.ts';
+import { frozen, greatestOf, isNew, numberOf, type RowChange, type RowId, type WritePlan } from './plan.ts';
 import { added, isIn, type RecordSet, seenAmong, type WriteSession } from './session.ts';
 import { rowsJson, typed } from './tables.ts';
 
@@ -160,13 +151,6 @@ export async function numbered({ tables, writer }: WriteSession, plan: WritePlan
     return { ...change, identifier };
   });
   return frozen({ ...plan, rows });
-}
-
-/** The identifiers of a numbered plan. */
-export function numbersOf({ rows }: WritePlan): readonly Identifier[] {
-  const created: Identifier[] = [];
-  for (const change of rows) if (change.kind === 'insert') noteIdentifier(created, change, change.identifier ?? 0);
-  return created;
 }
 
 interface Parts {

@@ -35,16 +35,13 @@ export const shownTo = (
   view.relations.length > 0
     ? async () => {
         const shown = await reads.shown(writer, view, tagged);
-        if (shown === undefined && tagged.length > 1) throw tagsTooLarge();
+        if (shown === undefined && tagged.length > 1) throw new Problem('too-many-related', TAGS_TOO_LARGE);
         return shown;
       }
     : undefined;
 
-function tagsTooLarge(): Problem {
-  const message =
-    'The tags of this batch were made from too many related records; send fewer records at once, or take tags of less with fields= or include=';
-  return new Problem('too-many-related', message);
-}
+const TAGS_TOO_LARGE =
+  'The tags of this batch were made from too many related records; send fewer records at once, or take tags of less with fields= or include=';
 
 /** Returns whether all shown records are locked. Records that appeared meanwhile cannot be locked in order any more. */
 export async function lockNamed(

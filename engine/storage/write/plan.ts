@@ -6,7 +6,7 @@
 import type { DialectName, SqlValue } from '../../field-types/field-type.ts';
 import { rawObject } from '../../json/raw.ts';
 import { memoized } from '../../memo.ts';
-import { type Identifier, nextOf } from '../../model/identifier.ts';
+import type { Identifier } from '../../model/identifier.ts';
 import {
   closingLinks,
   type Field,
@@ -92,6 +92,12 @@ export const isNew = (value: SqlValue | NewRow): value is NewRow => typeof value
 /** The value, or the identifier of the new record that it refers to. */
 export const numberOf = <V extends SqlValue>(value: V | NewRow, identifiers: readonly Identifier[]): V | Identifier =>
   isNew(value) ? (identifiers[value.created] ?? 0) : value;
+
+/** What stands for new records: the identifiers that the plan has, or negative numbers. */
+export const placeholdersIn = ({ rows }: WritePlan): readonly Identifier[] =>
+  rows.flatMap(({ kind, rows: [row = 0], identifier }) =>
+    kind === 'insert' && isNew(row) ? (identifier ?? -1 - row.created) : [],
+  );
 
 /** Notes the identifier of the record that an insert makes. */
 export function noteIdentifier(identifiers: Identifier[], { rows: [row = 0] }: RowChange, identifier: Identifier) {
@@ -191,7 +197,7 @@ function planOf(session: WriteSession, allowed: Allowed, resolved: Resolved, roo
       kind: stored ? 'update' : 'insert',
       type,
       rows: [rowOf(node)],
-      identifier: stored ? identifier : (identifier ?? nextOf(type.identifier)),
+      identifier: stored ? identifier : (identifier ?? type.identifier.next?.()),
       before: typeof stored === 'object' ? stored : undefined,
       set,
       at,

@@ -207,7 +207,7 @@ async function targetOf(
   const { target, owned, toMany, nested } = relation;
   const isLink = nested === 'link';
   const isOwnChild = owned && !toMany && !isLink;
-  const fault = session.unknown.get(body);
+  const fault = session.unknown?.get(body);
   if (fault) session.refusals.push({ code: 'invalid-reference', fault });
   const named = identifierIn(body, target);
   const child = [...(parent.related.get(relation)?.nodes ?? [])].find((one) => one.isOwnChild);

@@ -187,8 +187,6 @@ export type WriteSession = ReturnType<typeof createSession>;
 /** Links that name no record by their unique values, each with its fault. */
 export type UnknownLinks = ReadonlyMap<JsonObject, Fault>;
 
-const NO_LINKS: UnknownLinks = new Map();
-
 /** Lists all members: V8 reads an object slowly once it has been made of others by spreading. */
 export const createSession = (
   transaction: Pick<Transaction, 'writer' | 'reads' | 'tables' | 'driver' | 'writeRows' | 'isSearched'>,
@@ -234,7 +232,7 @@ export const createSession = (
   awaits: [] as { readonly from: Node; readonly to: Node; readonly pointer: string }[],
   claims: [] as Claim[],
   placeholders: 0,
-  unknown: request.unknown ?? NO_LINKS,
+  unknown: request.unknown,
   refusals: [] as { readonly code: ProblemCode; readonly fault: Fault }[],
   /** Contradictions between mentions, reported if the body has no other fault. */
   contradictions: [] as Fault[],

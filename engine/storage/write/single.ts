@@ -13,7 +13,7 @@ import type { RecordDeletion, WriteItem, WriteRequest, Written, WrittenRecords }
 import { ALL_ALLOWED } from './allowed.ts';
 import { attributionOf, isRecorded, isViolation } from './apply.ts';
 import { trustLinks } from './locks.ts';
-import { isNew, numberOf, planWrite, type RowChange, type WritePlan } from './plan.ts';
+import { isNew, numberOf, placeholdersIn, planWrite, type RowChange, type WritePlan } from './plan.ts';
 import { encodedAs, resolveBody } from './resolve.ts';
 import { createSession, NO_WRITER, type Stamped, type WriteContext, type WriteSession } from './session.ts';
 import { rowOf, type WriteTable } from './tables.ts';
@@ -115,10 +115,6 @@ export async function deleteSingle(
     statement && (await send(context, statement, [identifier], request.caller, rowOf(type, identifier), attribution));
   return row && { identifier, body: String(row[0]) };
 }
-
-/** What stands for new records: their identifiers, or negative numbers. */
-const placeholdersIn = ({ rows }: WritePlan): readonly Identifier[] =>
-  rows.flatMap(({ rows: [row = 0], identifier }) => (isNew(row) ? (identifier ?? -1 - row.created) : []));
 
 /** The identifier and columns of a new record, in the order of its table. */
 const valuesIn = ({ rows: [row = 0], set }: RowChange, placeholders: readonly Identifier[]): readonly SqlValue[] =>

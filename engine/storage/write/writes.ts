@@ -16,9 +16,9 @@ import { noDeletion, planRestore, restoreFault } from '../log/restore.ts';
 import { allow, confirm, forbiddenFirst } from './allowed.ts';
 import { apply, isViolation, located, RefusedRow } from './apply.ts';
 import { type Refusal, tooManyRows } from './cascade.ts';
-import { effectsOf, numbered, numbersOf, previewReader, seenIn } from './dry-run.ts';
+import { effectsOf, numbered, previewReader, seenIn } from './dry-run.ts';
 import { lockNamed, shownTo } from './locks.ts';
-import { numberOf, planDeletion, planWrite, type WritePlan } from './plan.ts';
+import { numberOf, placeholdersIn, planDeletion, planWrite, type WritePlan } from './plan.ts';
 import { resolveBody } from './resolve.ts';
 import {
   createSession,
@@ -376,7 +376,7 @@ async function carriedOut(
   const plan = dryRun ? await numbered(session, planned) : planned;
   const isApplied = !dryRun || rights.checked !== undefined;
   if (isApplied && isSearched && tables.checkNow) await writer.run(tables.checkNow, []);
-  const created = isApplied ? await apply(session, plan) : numbersOf(plan);
+  const created = isApplied ? await apply(session, plan) : placeholdersIn(plan);
   const identifiers = plan.roots.map((row) => numberOf(row, created));
   const shown = view ? await seenAmong({ reads, writer, rights, sight: new Map() }, type, identifiers) : [];
   const parts = { session, plan, created, dialect, reads };
