@@ -124,8 +124,10 @@ export function createSchemaGuard(
  */
 async function requireTables(driver: Driver, applied: AppliedModel): Promise<void> {
   const { quote } = driver.dialect;
-  for (const { table, columns } of ownTables(applied))
-    await driver.all({ sql: `select ${columns.map(quote).join()} from ${quote(table)} limit 0` }, []);
+  for (const { table, columns } of ownTables(applied)) {
+    const names = columns.map(([column]) => quote(column)).join();
+    await driver.all({ sql: `select ${names} from ${quote(table)} limit 0` }, []);
+  }
   const drift = driftOf(applied, await readCatalogue(driver), driver.dialect);
   if (drift.length > 0) throw new MissingObject(new Error(formatDrift(drift)));
 }

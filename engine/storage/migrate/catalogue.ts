@@ -1,7 +1,7 @@
 /** Compares the database's objects, read by one query, with the objects that the engine or a plan makes. */
 import { fieldTypes } from '../../field-types/registry.ts';
 import { ENGINE_PREFIX, OPEN_COLUMN } from '../../model/model.ts';
-import type { Dialect } from '../dialect.ts';
+import type { Dialect, TypedColumn } from '../dialect.ts';
 import type { Driver } from '../driver.ts';
 import { foreignKeyName } from '../tables.ts';
 import { type AppliedModel, type AppliedType, columnsIn, nameKey } from './applied.ts';
@@ -45,8 +45,7 @@ export const ownTables = ({ types, joins }: AppliedModel) => [
     table: type.table,
     made: type.made,
     sequence: (type.key?.type ?? 'integer') === 'integer' ? `${type.table}_${type.identifier}_seq` : [],
-    columns: columnsIn(type).map(([column]) => column),
-    types: columnsIn(type),
+    columns: columnsIn(type),
     links: type.references.map(({ column }) => column),
     nullable: [
       ...Object.values(type.fields).flatMap(({ column, nullable }) => (nullable ? column : [])),
@@ -57,9 +56,8 @@ export const ownTables = ({ types, joins }: AppliedModel) => [
     ),
   })),
   ...joins.map(({ table, made, left, right }) => {
-    const columns = [left.column, right.column];
-    const typed = [left, right].map(({ column, keyType = 'integer' }) => [column, keyType] as const);
-    return { table, made, sequence: [], columns, types: typed, links: columns, nullable: [], defaults: [] };
+    const columns = [left, right].map(({ column, keyType = 'integer' }) => [column, keyType] as const);
+    return { table, made, sequence: [], columns, links: [left.column, right.column], nullable: [], defaults: [] };
   }),
 ];
 
@@ -83,13 +81,13 @@ export type Drift = ReturnType<typeof driftOf>[number];
  */
 export function driftOf(applied: AppliedModel, catalogue: Catalogue, { name: kind }: Pick<Dialect, 'name'>) {
   return ownTables(applied).flatMap((own) => {
-    const { table, types, made } = own;
+    const { table, columns, made } = own;
     const isThere = found(catalogue, '', 'relation').some(({ name, detail }) => detail === 'table' && name === table);
     if (!isThere) return { table, differences: ['it is missing'], cures: [] };
     const indexes = new Set(found(catalogue, table, 'index').map(({ name }) => name));
     const missing = Object.keys(made).filter((name) => !indexes.has(name));
     const differences = [
-      ...types.flatMap(([column, type]) => {
+      ...columns.flatMap(([column, type]) => {
         const actual = found(catalogue, table, 'typed').find(({ name }) => name === column)?.detail;
         const [wanted] = fieldTypes.get(type)?.columns[kind].sqlType.split(' collate') ?? [];
         if (actual === undefined) return `column ${column} is missing`;
@@ -105,13 +103,13 @@ export function driftOf(applied: AppliedModel, catalogue: Catalogue, { name: kin
   });
 }
 
-function othersAmong({ columns }: { readonly columns: readonly string[] }, all: readonly Found[]): readonly Found[] {
-  const own = new Set([...columns, OPEN_COLUMN].map(nameKey));
+function othersAmong({ columns }: { readonly columns: readonly TypedColumn[] }, all: readonly Found[]) {
+  const own = new Set([...columns.map(([column]) => column), OPEN_COLUMN].map(nameKey));
   return all.filter(({ name }) => !own.has(nameKey(name)) && !name.startsWith(ENGINE_PREFIX));
 }
 
 export const otherColumns = (catalogue: Catalogue, type: AppliedType): readonly Found[] =>
-  othersAmong({ columns: columnsIn(type).map(([column]) => column) }, found(catalogue, type.table, 'column'));
+  othersAmong({ columns: columnsIn(type) }, found(catalogue, type.table, 'column'));
 
 const KINDS = ['column', 'index', 'trigger', 'notNull', 'reader', 'property', 'constant'];
 
