@@ -38,7 +38,6 @@ export function openSqlite(
   file: string,
   { statementTimeout, maxStreams = MAX_STREAMS, serves = false }: DriverOptions = UNLIMITED,
 ): Driver {
-  refusePart(file);
   const writer = openForWriting(file);
   refuseUnusableFile(file);
   const lock = serves ? lockService(file) : undefined;
@@ -112,9 +111,6 @@ export function openSqlite(
   };
 }
 
-/** The end of the name of the file that a service locks. */
-const LOCK = '-lock';
-
 /** Charges the memory that SQLite holds for the longest record so far: at most two pages. */
 function holding(caller: Caller): OnPiece {
   let charged = 0;
@@ -126,17 +122,11 @@ function holding(caller: Caller): OnPiece {
   };
 }
 
-const refused = (file: string, what: string): StartError =>
-  new StartError(`DATABASE_URL names ${file}, which is ${what}; it needs a file`);
-
-function refusePart(file: string): void {
-  for (const suffix of [...COMPANIONS, LOCK])
-    if (file.endsWith(suffix) && existsSync(file.slice(0, -suffix.length)))
-      throw refused(file, 'a part of another database');
-}
-
-function openForWriting(file: string): SqliteConnection {
-  if (statSync(file, { throwIfNoEntry: false })?.isFile() === false) throw refused(file, NO_FILE);
+function openForWriting(file: string, parts: readonly string[] = [...COMPANIONS, '-lock']): SqliteConnection {
+  const isPart = parts.some((suffix) => file.endsWith(suffix) && existsSync(file.slice(0, -suffix.length)));
+  const what = isPart ? 'a part of another database' : NO_FILE;
+  if (isPart || statSync(file, { throwIfNoEntry: false })?.isFile() === false)
+    throw new StartError(`DATABASE_URL names ${file}, which is ${what}; it needs a file`);
   try {
     makeFolder(dirname(file));
     makeOwnerOnly(file);
@@ -164,7 +154,7 @@ function lockService(file: string): SqliteConnection {
   const served = realpathSync(file);
   // A log belongs to a name: under two names, two processes would not see each other's writes.
   if (statSync(served).nlink > 1) refuseInUse(file, ' under another name, a hard link; stop the other process');
-  const lock = openForWriting(served + LOCK);
+  const lock = openForWriting(`${served}-lock`, COMPANIONS);
   try {
     // A journal on the disk would need space, and a service starts on a full disk, too.
     lock.execute('pragma journal_mode = memory; begin exclusive');

@@ -170,10 +170,9 @@ export class GroupCommit {
       return;
     }
     this.#alone = Math.max(0, this.#alone - 1);
-    for (const { failure, resolve, reject } of group) {
+    for (const { failure, resolve, reject } of group)
       if (failure) reject(failure.error);
       else resolve();
-    }
   }
 
   #commit(): void {
