@@ -27,13 +27,11 @@ export interface NewFile {
   discard(): void;
 }
 
-interface OutputOptions {
-  readonly force: boolean;
-  readonly database: string | undefined;
-}
-
 /** Creates a file for its owner only; `finish` renames it. Throws a StartError if `file` exists or cannot be written. */
-export function newFile(file: string, { force, database }: OutputOptions): NewFile {
+export function newFile(
+  file: string,
+  { force, database }: { readonly force: boolean; readonly database: string | undefined },
+): NewFile {
   // The rename would put the file in the place of a device, such as /dev/null.
   if (file === '-' || statSync(file, { throwIfNoEntry: false })?.isFile() === false)
     throw new StartError(`${file} is ${NO_FILE}, and this needs a file. Nothing was changed.`);

@@ -164,15 +164,12 @@ export function renderForAgent(problem: Problem, instance?: string): ReturnType<
   return { status, headers: { ...headers, ...JSON_CONTENT }, body: error };
 }
 
-const HTTP_2 = new Problem(
-  'http-version-not-supported',
-  'This is HTTP/2, but the service speaks HTTP/1.1; a proxy in front of it can speak HTTP/2 with clients',
-);
+const HTTP_2 = 'This is HTTP/2, but the service speaks HTTP/1.1; a proxy in front of it can speak HTTP/2 with clients';
 
 /** Whether it has refused a request of HTTP/2, whose streams have no socket of their own to watch. */
 export function refusesVersion(request: IncomingMessage, response: ServerResponse): boolean {
   if (request.httpVersionMajor === 1) return false;
-  const { status, headers, body } = render(HTTP_2, request.url);
+  const { status, headers, body } = render(new Problem('http-version-not-supported', HTTP_2), request.url);
   response.writeHead(status, { ...headers, 'X-Request-Id': requestIdOf(request, response) }).end(body);
   return true;
 }

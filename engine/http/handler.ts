@@ -121,13 +121,11 @@ export function createHandler(routesOf: RoutesOf, options: HandlerOptions) {
 
 const UNWATCHED: Watch = (_request, _response, work) => work(undefined);
 
-interface ServeOptions extends HandlerOptions {
-  readonly sending: SendOptions;
-  readonly admit: (request: IncomingMessage) => void;
-}
-
 /** The life of a request for records: admitted, routed, operated, answered. */
-function createServe(routesOf: RoutesOf, options: ServeOptions) {
+function createServe(
+  routesOf: RoutesOf,
+  options: HandlerOptions & { readonly sending: SendOptions; readonly admit: (request: IncomingMessage) => void },
+) {
   const { addressOf, guarded, urlLimit, budget, log, readContent, sending, admit, identify } = options;
 
   function operate(

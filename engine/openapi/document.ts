@@ -77,9 +77,7 @@ export function* documentTurns(model: Model, about: About, profile: Profile = 'f
       ...(isSimple ? {} : { summary: 'Records behind a REST interface' }),
       description: isSimple ? SIMPLE_GUIDE : GUIDE + otherInterfaces(dialects),
       contact: { name: `Maintainers of ${title}` },
-      license: isSimple
-        ? { name: 'MIT', url: 'https://opensource.org/license/mit' }
-        : { name: 'MIT', identifier: 'MIT' },
+      license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },
     servers: [{ url: isSimple ? base + API : base || '/', description: 'Where this document comes from' }],
     security: guarded ? [{ token: [] }] : [],

@@ -230,18 +230,14 @@ function readCreate(reading: QueryReading): WriteQuery | UpsertQuery {
     reportOn(faults, ON)('not-offered', `${type.name} does not offer updates, ${asked}`);
   else if (!can(rights, type, 'update'))
     throw new Problem('forbidden', `You may not update records of ${type.name}, ${asked}`);
-  return readUpsert(reading, [byIdentifier(type)]);
+  const { name, type: kind } = type.identifier;
+  // Records that bring their identifiers are found by them.
+  return readUpsert(reading, [{ name, members: [resolveField(name, { type: kind.name })] }]);
 }
 
 function readUpsert(reading: QueryReading, others: readonly UniqueMembers[] = []): UpsertQuery {
   return { ...readWrite(reading), unique: resolveUnique(reading, others) ?? { name: '', members: [] } };
 }
-
-/** Records that bring their identifiers are found by them. */
-const byIdentifier = ({ identifier: { name, type } }: RecordType): UniqueMembers => ({
-  name,
-  members: [resolveField(name, { type: type.name })],
-});
 
 function resolveUnique(
   { names: { type, rights }, plain, faults }: QueryReading,
