@@ -62,7 +62,7 @@ export function openSqlite(
     },
     read: (work) => work(reader),
     preview: (work) => work(reader),
-    write: (work, caller) => commits.write(work, caller),
+    write: commits.write,
     define: (statements) =>
       commits.write(async (own) => {
         for (const sql of statements) await own.run({ sql }, []);

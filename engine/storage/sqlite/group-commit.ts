@@ -111,8 +111,8 @@ export class GroupCommit {
     this.#slices = createSlices(connection);
   }
 
-  write<T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller): Promise<T> {
-    return new Promise<T>((resolve, reject) => {
+  readonly write = <T>(work: (writer: Writer) => Awaitable<T>, caller?: Caller): Promise<T> =>
+    new Promise<T>((resolve, reject) => {
       let result: T;
       let giveBack: (() => void) | undefined;
       const run = async (): Promise<void> => {
@@ -129,7 +129,6 @@ export class GroupCommit {
       this.#queue.push({ caller, run, resolve: () => resolve(result), reject });
       this.#draining ??= this.#drain();
     });
-  }
 
   /** Resolves when every write has finished; writes wait no more for another process's lock. */
   async drained(): Promise<void> {
