@@ -332,7 +332,7 @@ function createSearches(driver: Driver, { isSqlite, visible }: Compiled) {
     );
   }
 
-  /** No promise if `quick` makes none. */
+  /** Returns no promise if `quick` makes none. */
   function reading<T>(
     { rights, caller, isSearch = false, isSingle }: Reading,
     read: (reader: RecordReader, isQuick: boolean) => Promise<T>,
