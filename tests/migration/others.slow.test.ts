@@ -162,7 +162,7 @@ test.each([...ON_BOTH, ...(onSqlite ? ON_SQLITE : ON_POSTGRES)])(
 
 const BY_PAGES = BOOKS.replace('integer, default: 0', 'integer, unique: true');
 
-/** What others made of an index of the engine, on PostgreSQL. */
+/** Comments, settings and `cluster` marks of others on an index of the engine, on PostgreSQL. */
 const OF_INDEX = [
   [`comment on index books_pages_unique is 'ours'`, 'the comment on index books_pages_unique'],
   ['alter index books_pages_unique set (fillfactor = 50)', 'a setting of index books_pages_unique'],

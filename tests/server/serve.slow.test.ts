@@ -120,7 +120,7 @@ const linesOf = (service: Running): readonly Readonly<Record<string, unknown>>[]
     .map((line) => JSON.parse(line));
 
 describe('the process', () => {
-  test.each(some(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const, 2))(
+  test.each(some(['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR2', 'SIGQUIT'] as const, 2))(
     '%s answers what is open, and ends with 0',
     async (signal) => {
       const service = serve();

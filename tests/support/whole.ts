@@ -10,6 +10,6 @@ export const some = <T>(cases: readonly T[], count = 1): readonly T[] => {
   return isWhole ? cases : cases.filter((_, index) => index % step === 0);
 };
 
-/** What `npm test` skips. */
+/** Tests that only the job `whole` runs. */
 export const testAtNight = isWhole ? test : test.skip;
 export const describeAtNight = isWhole ? describe : describe.skip;

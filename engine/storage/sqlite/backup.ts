@@ -14,11 +14,14 @@ import { MAX_QUICK_CHECK_BYTES } from './tuning.ts';
 export const timestamped = (file: string, what: 'backup' | 'before'): string =>
   `${file}.${what}-${new Date().toISOString().replaceAll(/[-:.]/g, '')}`;
 
+export const refusedFile = (file: string, what: string): StartError =>
+  new StartError(`DATABASE_URL names ${file}, which is ${what}; it needs a file`);
+
 /** Copies a snapshot of `file`. Names the copy `to` once it is complete, verified and on the disk. */
 export async function backUp(file: string, to: string, force = false) {
   const found = statSync(file, { throwIfNoEntry: false });
   if (found === undefined) throw new StartError(`There is no database ${file}`);
-  if (!found.isFile()) throw new StartError(`DATABASE_URL names ${file}, which is ${NO_FILE}; it needs a file`);
+  if (!found.isFile()) throw refusedFile(file, NO_FILE);
   const made = newFile(to, { force, database: file });
   try {
     await copy(file, made.partial, to);

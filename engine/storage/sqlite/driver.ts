@@ -6,7 +6,7 @@ import { codeOf, COMPANIONS, isOfSystem, makeFolder, makeOwnerOnly, NO_FILE } fr
 import { reasonOf, StartError } from '../../problem.ts';
 import { type Driver, type DriverOptions, type Snapshot, type Statement, UNLIMITED } from '../driver.ts';
 import { Unavailable } from '../unavailable.ts';
-import { refuseInUse, refuseUnusableFile } from './backup.ts';
+import { refusedFile, refuseInUse, refuseUnusableFile } from './backup.ts';
 import {
   connect,
   createTurnReader,
@@ -125,8 +125,7 @@ function holding(caller: Caller): OnPiece {
 function openForWriting(file: string, parts: readonly string[] = [...COMPANIONS, '-lock']): SqliteConnection {
   const isPart = parts.some((suffix) => file.endsWith(suffix) && existsSync(file.slice(0, -suffix.length)));
   const what = isPart ? 'a part of another database' : NO_FILE;
-  if (isPart || statSync(file, { throwIfNoEntry: false })?.isFile() === false)
-    throw new StartError(`DATABASE_URL names ${file}, which is ${what}; it needs a file`);
+  if (isPart || statSync(file, { throwIfNoEntry: false })?.isFile() === false) throw refusedFile(file, what);
   try {
     makeFolder(dirname(file));
     makeOwnerOnly(file);

@@ -93,7 +93,7 @@ export const isNew = (value: SqlValue | NewRow): value is NewRow => typeof value
 export const numberOf = <V extends SqlValue>(value: V | NewRow, identifiers: readonly Identifier[]): V | Identifier =>
   isNew(value) ? (identifiers[value.created] ?? 0) : value;
 
-/** What stands for new records: the identifiers that the plan has, or negative numbers. */
+/** Placeholders of new records: their identifiers where the plan has these, else negative numbers. */
 export const placeholdersIn = ({ rows }: WritePlan): readonly Identifier[] =>
   rows.flatMap(({ kind, rows: [row = 0], identifier }) =>
     kind === 'insert' && isNew(row) ? (identifier ?? -1 - row.created) : [],
